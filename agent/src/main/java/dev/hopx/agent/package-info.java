@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.agent;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.api;
+
+import org.jspecify.annotations.NullMarked;

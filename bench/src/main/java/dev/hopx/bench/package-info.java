@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.bench;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.channel;
+
+import org.jspecify.annotations.NullMarked;

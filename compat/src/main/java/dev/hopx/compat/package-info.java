@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.compat;
+
+import org.jspecify.annotations.NullMarked;

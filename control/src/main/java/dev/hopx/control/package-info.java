@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.control;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.guest;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.node;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.template;
+
+import org.jspecify.annotations.NullMarked;
