@@ -1,0 +1,28 @@
+package dev.hopx.node;
+
+import dev.hopx.channel.Guest;
+import java.nio.file.Path;
+import java.time.Instant;
+
+/** A running sandbox of this machine. */
+public interface Sandbox {
+  SandboxId id();
+
+  SandboxSpec spec();
+
+  IsolationLevel isolation();
+
+  Instant created();
+
+  /** Its inside. Calls fail with {@code LOST} once the sandbox is gone. */
+  Guest guest();
+
+  /** False once its process 1 has ended or it was deleted. */
+  boolean isAlive();
+
+  /** Directory (0700) on the host whose files live as long as the sandbox, across restarts. */
+  Path stateDirectory();
+
+  /** Bytes of memory charged to the sandbox now. */
+  long memoryBytes();
+}
