@@ -1,5 +1,7 @@
 package dev.hopx.http;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.ArrayList;
 import java.util.List;
 
@@ -25,6 +27,7 @@ public final class Router<C> {
 
   /** Serves these routes in {@code context}. */
   public HttpHandler handler(C context) {
+    requireNonNull(errors);
     return exchange -> routes.getFirst().handler().handle(exchange, context);
   }
 
