@@ -17,7 +17,13 @@ public interface HttpExchange {
   /** {@code req_…}, also in the response header {@code X-Request-ID} and in error bodies. */
   String requestId();
 
+  /** GET for a HEAD request, whose response body is dropped. */
   HttpMethod method();
+
+  /** The method as sent, e.g. {@code HEAD}, also when no route knows it. */
+  default String methodName() {
+    return method().name();
+  }
 
   /** Path as sent, still percent-encoded, without the query. */
   String rawPath();
@@ -59,10 +65,12 @@ public interface HttpExchange {
 
   /**
    * Sends a JSON body: a {@link JsonNode}, map, list or record. Null values of records are sent.
+   *
+   * @throws java.io.UncheckedIOException when the client is gone
    */
   void sendJson(int status, Object body);
 
-  /** Sends text. */
+  /** Sends text; fails as {@link #sendJson} does. */
   void sendText(int status, String contentType, String text);
 
   /**

@@ -7,6 +7,11 @@ import java.net.InetSocketAddress;
  * come and go while it runs. An idle port costs a parked virtual thread.
  */
 public interface HttpServer extends AutoCloseable {
+  /** Starts a server that listens nowhere yet. */
+  static HttpServer start(HttpServerOptions options) {
+    return JettyHttpServer.start(options);
+  }
+
   /**
    * Starts to listen.
    *

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.http;
+
+import org.jspecify.annotations.NullMarked;
