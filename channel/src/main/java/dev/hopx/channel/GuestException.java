@@ -21,6 +21,31 @@ public final class GuestException extends RuntimeException {
     this.errno = 0;
   }
 
+  private GuestException(Kind kind, int errno, String message, GuestException cause) {
+    super(message, cause);
+    this.kind = kind;
+    this.errno = errno;
+  }
+
+  /** The same failure with the stack of the thread that meets it now. */
+  static GuestException again(GuestException first) {
+    return new GuestException(first.kind, first.errno, first.text(), first);
+  }
+
+  /** The same failure of which more is known. */
+  static GuestException about(String what, GuestException first) {
+    return new GuestException(first.kind, first.errno, what + ": " + first.text(), first);
+  }
+
+  /** The same failure, seen as a connection that cannot be made. */
+  static GuestException unreachable(GuestException first) {
+    return new GuestException(Kind.UNREACHABLE, first.errno, first.text(), first);
+  }
+
+  private String text() {
+    return String.valueOf(getMessage());
+  }
+
   public Kind kind() {
     return kind;
   }
