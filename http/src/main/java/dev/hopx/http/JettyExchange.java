@@ -90,10 +90,13 @@ final class JettyExchange implements HttpExchange, AutoCloseable {
     return path == null ? "/" : path;
   }
 
-  /** Refuses paths whose segments do not decode to plain text. */
+  /** Refuses paths that do not decode to plain text or could be read in two ways. */
   void checkPath() {
     for (String segment : rawPath().split("/", -1)) {
       String decoded = PercentCoding.decodeSegment(segment);
+      if (decoded.equals(".") || decoded.equals("..")) {
+        throw new ApiException(ErrorCode.INVALID_REQUEST, "The URL's path has a dot segment");
+      }
       if (decoded.chars().anyMatch(Character::isISOControl)) {
         throw new ApiException(ErrorCode.INVALID_REQUEST, "The URL's path has a control character");
       }
@@ -157,7 +160,7 @@ final class JettyExchange implements HttpExchange, AutoCloseable {
   @Override
   public InputStream bodyStream() {
     if (body == null) {
-      body = Content.Source.asInputStream(request);
+      body = new RequestBody(Content.Source.asInputStream(request));
     }
     return body;
   }

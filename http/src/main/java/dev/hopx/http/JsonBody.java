@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.regex.Pattern;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.exc.JacksonIOException;
 import tools.jackson.databind.JsonNode;
@@ -19,6 +20,10 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** Reads a JSON object from a request body. */
 final class JsonBody {
+  /** A remark on where the source is, which only this program's programmer understands. */
+  private static final Pattern SOURCE =
+      Pattern.compile("\\s*\\(start marker at \\[Source:.*?\\]\\)");
+
   private JsonBody() {}
 
   /**
@@ -66,9 +71,9 @@ final class JsonBody {
     throw new ApiException(ErrorCode.INVALID_JSON, "Invalid JSON: the body must be an object");
   }
 
-  /** The parser's own sentence and place, without the source it quotes. */
+  /** The parser's own sentence and place. */
   private static String describe(JacksonException invalid) {
-    String message = String.valueOf(invalid.getOriginalMessage());
+    String message = SOURCE.matcher(String.valueOf(invalid.getOriginalMessage())).replaceAll("");
     if (invalid.getLocation() == null || invalid.getLocation().getLineNr() < 1) {
       return message;
     }

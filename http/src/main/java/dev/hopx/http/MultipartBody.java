@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Optional;
+import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.MultiPart;
@@ -43,8 +44,8 @@ final class MultipartBody implements MultipartReader {
   }
 
   static MultipartReader open(String contentType, InputStream body) {
-    String type = HttpField.getValueParameters(contentType, null).strip();
-    if (!type.equalsIgnoreCase("multipart/form-data")) {
+    String type = HttpField.getValueParameters(contentType, null);
+    if (type == null || !type.strip().equalsIgnoreCase("multipart/form-data")) {
       throw new ApiException(
           ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The content type must be multipart/form-data");
     }
@@ -82,7 +83,7 @@ final class MultipartBody implements MultipartReader {
         return event;
       }
       if (failure != null) {
-        throw invalid(String.valueOf(failure.getMessage()));
+        throw invalid(failure instanceof HttpException http ? http.getReason() : "it is malformed");
       }
       if (finished) {
         return new Event.Complete();

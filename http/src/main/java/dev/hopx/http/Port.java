@@ -7,6 +7,7 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -25,11 +26,15 @@ final class Port implements HttpServer.Listener {
   /** Pause after a failed accept, e.g. when the process has no descriptor left. */
   private static final long ACCEPT_RETRY_MILLIS = 100;
 
+  /** How long a close waits for the accepting thread, which has nothing to wait for. */
+  private static final Duration ACCEPTOR_END = Duration.ofSeconds(5);
+
   private final ServerSocketChannel listening;
   private final InetSocketAddress address;
   private final PortConnector connector;
   private final HttpHandler handler;
   private final Set<PortEndPoint> connections = ConcurrentHashMap.newKeySet();
+  private final Thread acceptor;
   private volatile boolean closed;
 
   private Port(
@@ -41,6 +46,7 @@ final class Port implements HttpServer.Listener {
     this.address = address;
     this.connector = connector;
     this.handler = handler;
+    acceptor = Thread.ofVirtual().name("accept-" + address.getPort()).unstarted(this::acceptAll);
   }
 
   static Port open(InetSocketAddress wanted, PortConnector connector, HttpHandler handler) {
@@ -50,7 +56,7 @@ final class Port implements HttpServer.Listener {
         listening.bind(wanted, BACKLOG);
         InetSocketAddress address = (InetSocketAddress) listening.getLocalAddress();
         Port port = new Port(listening, address, connector, handler);
-        Thread.ofVirtual().name("accept-" + address.getPort()).start(port::acceptAll);
+        port.acceptor.start();
         return port;
       } catch (IOException | RuntimeException failure) {
         listening.close();
@@ -71,12 +77,16 @@ final class Port implements HttpServer.Listener {
     return address;
   }
 
-  /** Takes no more connections; those it has go on. */
+  /** Takes no more connections; those it has go on. The port is free when this returns. */
   void stopAccepting() {
     try {
       listening.close();
+      // The kernel's socket goes when the thread that waits in it has left.
+      acceptor.join(ACCEPTOR_END);
     } catch (IOException failure) {
       log.warn("Closing port {}", address.getPort(), failure);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 
