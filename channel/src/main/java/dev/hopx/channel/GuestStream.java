@@ -610,6 +610,7 @@ final class GuestStream {
     readable.forEach(Condition::signalAll);
   }
 
+  @SuppressWarnings("WaitNotInLoop") // every caller loops
   private static void await(Condition condition) throws InterruptedIOException {
     try {
       condition.await();
