@@ -14,8 +14,8 @@ import org.jdbi.v3.core.Handle;
 
 /**
  * API keys: {@code hopx_live_}, 12 letters or digits that name the key, a dot, and 32 random bytes
- * as base64url. A key is shown once; kept is its SHA-256, which is enough for a secret of 256 random
- * bits. Thread-safe.
+ * as base64url. A key is shown once; kept is its SHA-256, which is enough for a secret of 256
+ * random bits. Thread-safe.
  */
 public final class ApiKeys {
   static final long BOOTSTRAP_ORGANIZATION = 1;

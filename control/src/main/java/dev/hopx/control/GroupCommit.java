@@ -53,7 +53,7 @@ final class GroupCommit implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    queue.add(new Unit<>(_ -> null));
+    queue.add(new Unit<>(_ -> Boolean.TRUE));
     boolean interrupted = false;
     while (thread.isAlive()) {
       try {

@@ -21,8 +21,7 @@ public record SandboxCursor(long createdAtMillis, String sandboxId) {
   String encode() {
     return Base64.getUrlEncoder()
         .withoutPadding()
-        .encodeToString(
-            (createdAtMillis + ":" + sandboxId).getBytes(StandardCharsets.US_ASCII));
+        .encodeToString((createdAtMillis + ":" + sandboxId).getBytes(StandardCharsets.US_ASCII));
   }
 
   static Optional<SandboxCursor> decode(String text) {

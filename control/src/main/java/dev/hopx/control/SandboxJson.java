@@ -4,6 +4,7 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -39,9 +40,7 @@ final class SandboxJson {
     json.put("isolation", sandbox.isolation().orElse(null));
     json.put("internet_access", sandbox.internetAccess());
     json.put("live_mode", true);
-    json.put(
-        "timeout_seconds",
-        sandbox.timeoutSeconds().isPresent() ? sandbox.timeoutSeconds().getAsLong() : null);
+    json.put("timeout_seconds", number(sandbox.timeoutSeconds()));
     json.put("expires_at", timestamp(sandbox.expiresAt()));
     json.put("created_at", Timestamps.format(sandbox.createdAt()));
     json.put("started_at", timestamp(sandbox.startedAt()));
@@ -57,6 +56,10 @@ final class SandboxJson {
     json.put("auth_token", token.value());
     json.put("token_expires_at", Timestamps.format(token.expires()));
     return json;
+  }
+
+  static @Nullable Long number(OptionalLong value) {
+    return value.isPresent() ? value.getAsLong() : null;
   }
 
   static @Nullable String timestamp(Optional<Instant> instant) {

@@ -63,9 +63,7 @@ final class SandboxRequests {
     return new NewSandbox(template, region, timeout, internet, environment, metadata);
   }
 
-  /**
-   * The body of {@code PUT …/timeout}; empty for 0 and null, which mean no expiry (decision 9).
-   */
+  /** The body of {@code PUT …/timeout}; empty for 0 and null, which mean no expiry (decision 9). */
   OptionalLong parseTimeout(ObjectNode body) {
     if (!body.has("timeout_seconds")) {
       throw invalid("timeout_seconds", "is missing; give seconds from now, or 0 for no expiry");

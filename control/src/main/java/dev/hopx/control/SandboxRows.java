@@ -31,8 +31,8 @@ final class SandboxRows {
 
   private SandboxRows() {}
 
-  static void insert(Handle handle, SandboxRecord sandbox) {
-    handle
+  static int insert(Handle handle, SandboxRecord sandbox) {
+    return handle
         .createUpdate(
             """
             INSERT INTO sandboxes (id, organization_id, status, template_id, template_name,
@@ -147,25 +147,17 @@ final class SandboxRows {
   }
 
   /**
-   * creating → running. Only now does it count as created, so that its timeout is the user's in full
-   * and its place in a listing is one at which it appeared.
+   * creating → running. Only now does it count as created, so that its timeout is the user's in
+   * full and its place in a listing is one at which it appeared.
    */
   static boolean start(
-      Handle handle,
-      SandboxId id,
-      int port,
-      String publicHost,
-      String isolation,
-      Optional<Instant> expires,
-      Instant now) {
+      Handle handle, SandboxId id, String isolation, Optional<Instant> expires, Instant now) {
     return handle
             .createUpdate(
-                "UPDATE sandboxes SET status = 'running', agent_port = :port, public_host = :host,"
-                    + " isolation = :isolation, expires_at = :expires, created_at = :now,"
-                    + " started_at = :now, updated_at = :now WHERE id = :id AND status = 'creating'")
+                "UPDATE sandboxes SET status = 'running', isolation = :isolation, expires_at ="
+                    + " :expires, created_at = :now, started_at = :now, updated_at = :now WHERE id"
+                    + " = :id AND status = 'creating'")
             .bind("id", id.value())
-            .bind("port", port)
-            .bind("host", publicHost)
             .bind("isolation", isolation)
             .bind("expires", millis(expires))
             .bind("now", now.toEpochMilli())
@@ -173,14 +165,22 @@ final class SandboxRows {
         == 1;
   }
 
-  /** Another address for a sandbox that goes on. */
-  static void move(Handle handle, SandboxId id, int port, String publicHost, Instant now) {
-    handle
-        .createUpdate(
-            "UPDATE sandboxes SET agent_port = :port, public_host = :host, updated_at = :now WHERE"
-                + " id = :id")
+  static int setAgentPort(Handle handle, SandboxId id, int port, Instant now) {
+    return handle
+        .createUpdate("UPDATE sandboxes SET agent_port = :port, updated_at = :now WHERE id = :id")
         .bind("id", id.value())
         .bind("port", port)
+        .bind("now", now.toEpochMilli())
+        .execute();
+  }
+
+  /** Where the agent is reached now; no change counts as none. */
+  static int setPublicHost(Handle handle, SandboxId id, String publicHost, Instant now) {
+    return handle
+        .createUpdate(
+            "UPDATE sandboxes SET public_host = :host, updated_at = :now WHERE id = :id AND"
+                + " (public_host IS NULL OR public_host <> :host)")
+        .bind("id", id.value())
         .bind("host", publicHost)
         .bind("now", now.toEpochMilli())
         .execute();
@@ -263,8 +263,8 @@ final class SandboxRows {
   }
 
   /** deleting → deleted: leaves a tombstone without anything the user gave. */
-  static void finishDeletion(Handle handle, SandboxId id, Instant now) {
-    handle
+  static int finishDeletion(Handle handle, SandboxId id, Instant now) {
+    return handle
         .createUpdate(
             "UPDATE sandboxes SET status = 'deleted', agent_port = NULL, public_host = NULL,"
                 + " environment = '{}', metadata = '{}', ended_at = :now, updated_at = :now WHERE"
@@ -338,6 +338,8 @@ final class SandboxRows {
   }
 
   private static OptionalLong millis(Optional<Instant> instant) {
-    return instant.map(value -> OptionalLong.of(value.toEpochMilli())).orElseGet(OptionalLong::empty);
+    return instant
+        .map(value -> OptionalLong.of(value.toEpochMilli()))
+        .orElseGet(OptionalLong::empty);
   }
 }

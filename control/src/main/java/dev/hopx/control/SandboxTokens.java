@@ -20,9 +20,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Tokens that open the agent of one sandbox (decision 7, SEC-03).
  *
- * <p>A token says when it ends, and clients refresh it in time, but it is honoured until the sandbox
- * ends: the JavaScript client goes on using the token it began with. So nothing is revoked and the
- * time is never judged here; who asks has found the sandbox alive first. Thread-safe.
+ * <p>A token says when it ends, and clients refresh it in time, but it is honoured until the
+ * sandbox ends: the JavaScript client goes on using the token it began with. So nothing is revoked
+ * and the time is never judged here; who asks has found the sandbox alive first. Thread-safe.
  */
 public final class SandboxTokens {
   static final int KEY_BYTES = 32;

@@ -1,0 +1,532 @@
+package dev.hopx.control;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.hopx.api.ApiException;
+import dev.hopx.api.ErrorCode;
+import dev.hopx.node.Node;
+import dev.hopx.node.NodeException;
+import dev.hopx.node.Sandbox;
+import dev.hopx.node.SandboxId;
+import dev.hopx.node.SandboxSpec;
+import dev.hopx.template.Template;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.BooleanSupplier;
+import org.jdbi.v3.core.Handle;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The life of sandboxes: the store says what should be, the node what is, and this class moves both
+ * together. A row is written before the node is asked and removed after it, so that whatever is cut
+ * short leaves a row, from which {@link #start} or a later sweep goes on. Thread-safe; methods
+ * block and are meant for virtual threads.
+ *
+ * <p>Owns the sweeping thread and, among those it published, the endpoints of agents. Does not own
+ * the store and the node.
+ */
+public final class SandboxService implements AutoCloseable {
+  /** How long a deleted sandbox is still known to have been one (decision 12). */
+  static final Duration TOMBSTONE = Duration.ofHours(1);
+
+  /** Ports in use by other programs are few; so many in a row mean another fault. */
+  static final int MAX_PORT_ATTEMPTS = 100;
+
+  private static final Logger log = LoggerFactory.getLogger(SandboxService.class);
+
+  private final Regions regions;
+  private final Store store;
+  private final Node node;
+  private final AgentEndpoints endpoints;
+  private final InstantSource clock;
+  private final SandboxIds ids;
+  private final AgentPorts ports;
+  private final SandboxSweeper sweeper;
+
+  /** Removal of one sandbox happens once at a time; who comes second waits for its end. */
+  private final KeyedLocks removals = new KeyedLocks();
+
+  public SandboxService(
+      ControlSettings settings,
+      Store store,
+      Node node,
+      AgentEndpoints endpoints,
+      InstantSource clock) {
+    this.regions = new Regions(settings.region());
+    this.store = requireNonNull(store);
+    this.node = requireNonNull(node);
+    this.endpoints = requireNonNull(endpoints);
+    this.clock = requireNonNull(clock);
+    this.ids = new SandboxIds(clock);
+    this.ports = new AgentPorts(settings.firstAgentPort(), settings.lastAgentPort());
+    this.sweeper = new SandboxSweeper(this, clock);
+  }
+
+  /**
+   * Brings store and node together after a restart, publishes the agents of what goes on, and
+   * begins to sweep. Once, before the first request.
+   */
+  public void start() {
+    new SandboxReconciler(this, store, node, clock).run();
+    sweeper.start();
+  }
+
+  /**
+   * Makes a sandbox and returns when its agent can be reached.
+   *
+   * @throws ApiException {@code SERVICE_UNAVAILABLE} when it cannot be made; nothing is left then
+   */
+  public SandboxRecord create(Caller caller, NewSandbox wanted) {
+    return create(caller, wanted, () -> false, (_, _) -> {});
+  }
+
+  /**
+   * As {@link #create(Caller, NewSandbox)}.
+   *
+   * @param abandoned asked between steps; once true the rest is not done and all is undone
+   * @param onStarted runs in the transaction that makes the sandbox visible
+   */
+  SandboxRecord create(
+      Caller caller, NewSandbox wanted, BooleanSupplier abandoned, StartHook onStarted) {
+    SandboxRecord planned = plan(caller, wanted);
+    try {
+      store.write(handle -> SandboxRows.insert(handle, planned));
+    } catch (RuntimeException e) {
+      ports.release(planned.agentPort());
+      throw notMade(e);
+    }
+    try {
+      Sandbox sandbox = node.create(spec(planned, wanted.template()));
+      check(abandoned);
+      SandboxRecord published = publish(planned);
+      check(abandoned);
+      SandboxRecord started = markStarted(published, sandbox, onStarted);
+      sweeper.expiryChanged();
+      log.info("Sandbox {} of {} is running", started.id(), started.templateName());
+      return started;
+    } catch (RuntimeException e) {
+      undo(planned, e);
+      throw e instanceof ApiException ? e : notMade(e);
+    }
+  }
+
+  /**
+   * A visible sandbox.
+   *
+   * @throws ApiException {@code RESOURCE_NOT_FOUND}, or {@code SANDBOX_EXPIRED} while the tombstone
+   *     of an expired one is kept
+   */
+  public SandboxRecord get(Caller caller, String id) {
+    SandboxRecord sandbox =
+        store
+            .read(handle -> SandboxRows.find(handle, caller.organizationId(), id))
+            .orElseThrow(SandboxService::notFound);
+    if (isExpired(sandbox)) {
+      throw expired(sandbox);
+    }
+    if (!sandbox.status().isVisible()) {
+      throw notFound();
+    }
+    return sandbox;
+  }
+
+  /** A visible sandbox of any organisation, for the agent's side. */
+  public Optional<SandboxRecord> find(SandboxId id) {
+    return store
+        .read(handle -> SandboxRows.find(handle, id))
+        .filter(sandbox -> sandbox.status().isVisible() && !isExpired(sandbox));
+  }
+
+  /** Visible sandboxes, newest first. */
+  public Page list(Caller caller, SandboxFilter filter, Optional<SandboxCursor> after, int limit) {
+    List<SandboxRecord> found =
+        store.read(
+            handle ->
+                SandboxRows.page(
+                    handle, caller.organizationId(), filter, after, clock.instant(), limit + 1));
+    return found.size() > limit ? new Page(found.subList(0, limit), true) : new Page(found, false);
+  }
+
+  /**
+   * Ends a sandbox. It is gone for everybody when this returns; should the node fail to remove all
+   * of it, sweeps go on trying. A second time is no error while the tombstone is kept.
+   *
+   * @throws ApiException {@code RESOURCE_NOT_FOUND}
+   */
+  public void delete(Caller caller, String id) {
+    SandboxRecord sandbox =
+        store
+            .read(handle -> SandboxRows.find(handle, caller.organizationId(), id))
+            .filter(found -> found.status() != SandboxStatus.CREATING)
+            .orElseThrow(SandboxService::notFound);
+    end(sandbox.id(), EndReason.DELETED);
+  }
+
+  /**
+   * Takes back a sandbox whose answer reached nobody (F13), and what was noted for a repetition.
+   */
+  void discard(SandboxRecord sandbox) {
+    log.info("Sandbox {} is removed again: its client went away", sandbox.id());
+    store.write(
+        handle -> {
+          IdempotencyRows.remove(handle, sandbox.id().value());
+          return SandboxRows.beginDeletion(
+              handle, sandbox.id(), EndReason.DELETED, clock.instant());
+        });
+    remove(sandbox.id());
+  }
+
+  /**
+   * Sets the time a sandbox has from now on.
+   *
+   * @param timeoutSeconds empty for no expiry
+   */
+  public SandboxRecord changeTimeout(Caller caller, String id, OptionalLong timeoutSeconds) {
+    SandboxRecord sandbox = get(caller, id);
+    Instant now = now();
+    boolean changed =
+        store.write(
+            handle ->
+                SandboxRows.changeTimeout(
+                    handle,
+                    caller.organizationId(),
+                    sandbox.id(),
+                    timeoutSeconds,
+                    expiry(now, timeoutSeconds),
+                    now));
+    SandboxRecord after = get(caller, id);
+    if (!changed) {
+      // It went between the two looks and came back: no such move exists.
+      throw new ApiException(ErrorCode.CONFLICT, "The sandbox is changing; try again");
+    }
+    sweeper.expiryChanged();
+    return after;
+  }
+
+  /**
+   * Makes a paused sandbox go on; one that runs is left as it is.
+   *
+   * @throws ApiException {@code CONFLICT} in any other state
+   */
+  public SandboxRecord resume(Caller caller, String id) {
+    SandboxRecord sandbox = get(caller, id);
+    if (sandbox.status() != SandboxStatus.RUNNING) {
+      throw new ApiException(
+          ErrorCode.CONFLICT,
+          "Cannot resume: the sandbox is " + sandbox.status().wireName(),
+          Map.of("status", sandbox.status().wireName()));
+    }
+    return sandbox;
+  }
+
+  Regions regions() {
+    return regions;
+  }
+
+  /** Stops sweeping. The sandboxes go on. */
+  @Override
+  public void close() {
+    sweeper.close();
+  }
+
+  /** Ends all whose time has come; one that was renewed in between is left alone. */
+  void expire() {
+    Instant now = now();
+    for (SandboxRecord sandbox : store.read(handle -> SandboxRows.expired(handle, now))) {
+      if (store.write(handle -> SandboxRows.beginExpiry(handle, sandbox.id(), now))) {
+        log.info("Sandbox {} has expired", sandbox.id());
+        closeEndpoint(sandbox.id());
+        // Away from this thread: the next one must not expire late for it.
+        Thread.ofVirtual().name("expire-" + sandbox.id()).start(() -> remove(sandbox.id()));
+      }
+    }
+  }
+
+  /** Finds sandboxes that ended without being asked to. */
+  void noticeDeaths() {
+    List<SandboxRecord> running =
+        store.read(handle -> SandboxRows.withStatus(handle, SandboxStatus.RUNNING));
+    // The rows were read first: what is deleted meanwhile fails the compare-and-set below.
+    for (SandboxRecord record : running) {
+      Optional<Sandbox> sandbox = node.find(record.id());
+      if (sandbox.isEmpty()) {
+        log.warn("Sandbox {} is lost: its node does not have it any more", record.id());
+        end(record.id(), EndReason.LOST);
+      } else if (!sandbox.get().isAlive() && markFailed(record.id())) {
+        log.warn("Sandbox {} ended by itself", record.id());
+      }
+    }
+  }
+
+  /** Goes on with removals that failed or were cut short. */
+  void finishDeletions() {
+    for (SandboxRecord sandbox :
+        store.read(handle -> SandboxRows.withStatus(handle, SandboxStatus.DELETING))) {
+      remove(sandbox.id());
+    }
+  }
+
+  /** Forgets what is past its time. */
+  void forget() {
+    Instant now = now();
+    store.write(
+        handle ->
+            SandboxRows.removeTombstones(handle, now.minus(TOMBSTONE))
+                + IdempotencyRows.removeCreatedBefore(
+                    handle, now.minus(CreateEndpoint.REMEMBERED)));
+  }
+
+  Optional<Instant> nextExpiry() {
+    return store.read(SandboxRows::nextExpiry);
+  }
+
+  /** Publishes the agent of a sandbox found after a restart, on its port if it can be had. */
+  void republish(SandboxRecord sandbox) {
+    SandboxRecord published = publish(sandbox);
+    if (published.agentPort() != sandbox.agentPort()) {
+      log.warn(
+          "Port {} is in use by another program; sandbox {} moved to {}",
+          sandbox.agentPort(),
+          sandbox.id(),
+          published.agentPort());
+    }
+  }
+
+  /** Marks the ports of sandboxes that live as taken, before any is given out. */
+  void reservePort(SandboxRecord sandbox) {
+    ports.take(sandbox.agentPort());
+  }
+
+  boolean markFailed(SandboxId id) {
+    return store.write(handle -> SandboxRows.fail(handle, id, now()));
+  }
+
+  /** Moves a visible sandbox to its end; returns when that is done, whoever began it. */
+  void end(SandboxId id, EndReason reason) {
+    store.write(handle -> SandboxRows.beginDeletion(handle, id, reason, now()));
+    remove(id);
+  }
+
+  private SandboxRecord plan(Caller caller, NewSandbox wanted) {
+    Template template = wanted.template();
+    SandboxId id = ids.next();
+    Instant now = now();
+    return new SandboxRecord(
+        id,
+        caller.organizationId(),
+        SandboxStatus.CREATING,
+        template.id(),
+        template.name(),
+        template.digest(),
+        node.name(),
+        wanted.region().orElse(regions.local()),
+        template.resources(),
+        wanted.internetAccess(),
+        Optional.empty(),
+        wanted.environment(),
+        wanted.metadata(),
+        takePort(),
+        Optional.empty(),
+        wanted.timeoutSeconds(),
+        Optional.empty(),
+        now,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        now);
+  }
+
+  private static SandboxSpec spec(SandboxRecord planned, Template template) {
+    Map<String, String> labels = new LinkedHashMap<>();
+    labels.put("organization", Long.toString(planned.organizationId()));
+    labels.put("template", template.id());
+    return new SandboxSpec(
+        planned.id(),
+        template.name() + "@" + template.digest(),
+        template
+            .rootFileSystem()
+            .orElseThrow(() -> new NodeException("Template " + template.name() + " is not built")),
+        planned.resources(),
+        planned.internetAccess(),
+        labels);
+  }
+
+  /** Opens the sandbox's agent on its port or, where that cannot be had, on another. */
+  private SandboxRecord publish(SandboxRecord sandbox) {
+    SandboxRecord candidate = sandbox;
+    for (int attempt = 1; ; attempt++) {
+      try {
+        String publicHost = endpoints.open(candidate);
+        SandboxRecord opened = candidate;
+        return store
+            .write(
+                handle -> {
+                  SandboxRows.setPublicHost(handle, opened.id(), publicHost, now());
+                  return SandboxRows.find(handle, opened.id());
+                })
+            .orElseThrow();
+      } catch (UncheckedIOException e) {
+        if (attempt >= MAX_PORT_ATTEMPTS) {
+          throw e;
+        }
+        log.debug("Port {} cannot be had", candidate.agentPort(), e);
+        candidate = moveToAnotherPort(candidate);
+      }
+    }
+  }
+
+  private SandboxRecord moveToAnotherPort(SandboxRecord sandbox) {
+    SandboxRecord moved = sandbox.withAgentPort(takePort());
+    store.write(handle -> SandboxRows.setAgentPort(handle, moved.id(), moved.agentPort(), now()));
+    // Not before the row has let go of it, or the next sandbox's row would clash with this one's.
+    ports.release(sandbox.agentPort());
+    return moved;
+  }
+
+  private SandboxRecord markStarted(SandboxRecord published, Sandbox sandbox, StartHook onStarted) {
+    Instant now = now();
+    return store.write(
+        handle -> {
+          boolean started =
+              SandboxRows.start(
+                  handle,
+                  published.id(),
+                  sandbox.isolation().wireName(),
+                  expiry(now, published.timeoutSeconds()),
+                  now);
+          if (!started) {
+            throw new IllegalStateException("Sandbox " + published.id() + " is being removed");
+          }
+          SandboxRecord record = SandboxRows.find(handle, published.id()).orElseThrow();
+          onStarted.started(handle, record);
+          return record;
+        });
+  }
+
+  private void undo(SandboxRecord planned, RuntimeException cause) {
+    try {
+      store.write(handle -> SandboxRows.abandon(handle, planned.id(), now()));
+      remove(planned.id());
+    } catch (RuntimeException e) {
+      // The row is still there: the next start of the server undoes the rest.
+      cause.addSuppressed(e);
+    }
+  }
+
+  /** Removes what is left of a sandbox that is being deleted; failures are logged and left. */
+  private void remove(SandboxId id) {
+    try (KeyedLocks.Held _ = removals.acquire(id.value())) {
+      Optional<SandboxRecord> sandbox =
+          store
+              .read(handle -> SandboxRows.find(handle, id))
+              .filter(found -> found.status() == SandboxStatus.DELETING);
+      if (sandbox.isEmpty()) {
+        return;
+      }
+      closeEndpoint(id);
+      try {
+        node.delete(id);
+      } catch (RuntimeException e) {
+        log.error("Sandbox {} could not be removed completely; this is tried again", id, e);
+        return;
+      }
+      store.write(handle -> SandboxRows.finishDeletion(handle, id, now()));
+      ports.release(sandbox.get().agentPort());
+      log.info("Sandbox {} is gone", id);
+    }
+  }
+
+  private void closeEndpoint(SandboxId id) {
+    try {
+      endpoints.close(id.value());
+    } catch (RuntimeException e) {
+      log.error("The endpoint of sandbox {} could not be closed", id, e);
+    }
+  }
+
+  private int takePort() {
+    return ports
+        .take()
+        .orElseThrow(
+            () ->
+                new ApiException(
+                    ErrorCode.SERVICE_UNAVAILABLE,
+                    "All "
+                        + ports.size()
+                        + " agent ports are in use; delete sandboxes, or configure a larger range"
+                        + " (agent-ports)"));
+  }
+
+  private static void check(BooleanSupplier abandoned) {
+    if (abandoned.getAsBoolean()) {
+      throw new ApiException(
+          ErrorCode.SERVICE_UNAVAILABLE, "The client went away; nothing was created");
+    }
+  }
+
+  private static ApiException notMade(RuntimeException cause) {
+    return new ApiException(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "The sandbox could not be made and nothing of it is left; the server's log says why",
+        Map.of(),
+        cause);
+  }
+
+  private static ApiException notFound() {
+    return new ApiException(ErrorCode.RESOURCE_NOT_FOUND, "Sandbox not found");
+  }
+
+  private static ApiException expired(SandboxRecord sandbox) {
+    Map<String, Object> details = new LinkedHashMap<>();
+    details.put("sandbox_id", sandbox.id().value());
+    details.put("created_at", Timestamps.format(sandbox.createdAt()));
+    sandbox.expiresAt().ifPresent(at -> details.put("expires_at", Timestamps.format(at)));
+    details.put("status", "expired");
+    return new ApiException(ErrorCode.SANDBOX_EXPIRED, "Sandbox expired", details);
+  }
+
+  private boolean isExpired(SandboxRecord sandbox) {
+    return switch (sandbox.status()) {
+      case RUNNING, ERROR -> sandbox.isExpired(clock.instant());
+      case DELETING, DELETED -> sandbox.endReason().equals(Optional.of(EndReason.EXPIRED));
+      // The clock stands still in these (decision 10), and has not begun in the first.
+      case CREATING, PAUSED, STOPPED -> false;
+    };
+  }
+
+  private static Optional<Instant> expiry(Instant from, OptionalLong timeoutSeconds) {
+    return timeoutSeconds.isPresent()
+        ? Optional.of(from.plusSeconds(timeoutSeconds.getAsLong()))
+        : Optional.empty();
+  }
+
+  private Instant now() {
+    return clock.instant().truncatedTo(ChronoUnit.MILLIS);
+  }
+
+  /**
+   * A part of a listing.
+   *
+   * @param hasMore true when older ones follow
+   */
+  public record Page(List<SandboxRecord> sandboxes, boolean hasMore) {
+    public Page {
+      sandboxes = List.copyOf(sandboxes);
+    }
+  }
+
+  /** Joins the transaction that makes a sandbox visible. */
+  @FunctionalInterface
+  interface StartHook {
+    void started(Handle handle, SandboxRecord sandbox);
+  }
+}
