@@ -6,9 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -54,7 +52,7 @@ public final class GuestChannel implements Guest, AutoCloseable {
   private @Nullable Connection listing;
   private @Nullable GuestException ended;
   private @Nullable Deadline patience;
-  private byte @Nullable [] bootId;
+  private @Nullable String bootId;
   private long firstId;
   private volatile long lastId;
   private @Nullable Ping outstanding;
@@ -67,10 +65,10 @@ public final class GuestChannel implements Guest, AutoCloseable {
   // ---- connections, given by the listener
 
   /** True when a guest with this boot id may connect. */
-  boolean accepts(byte[] boot) {
+  boolean accepts(String boot) {
     lock.lock();
     try {
-      return ended == null && (bootId == null || Arrays.equals(bootId, boot));
+      return ended == null && (bootId == null || bootId.equals(boot));
     } finally {
       lock.unlock();
     }
@@ -83,7 +81,7 @@ public final class GuestChannel implements Guest, AutoCloseable {
    *
    * @param highest highest stream id the guest has seen
    */
-  void connected(SocketChannel socket, byte[] boot, long highest)
+  void connected(SocketChannel socket, String boot, long highest)
       throws ProtocolViolation, InterruptedException {
     Connection connection = new Connection(name, socket, receiver);
     lock.lock();
@@ -93,7 +91,7 @@ public final class GuestChannel implements Guest, AutoCloseable {
         return;
       }
       if (bootId == null) {
-        bootId = boot.clone();
+        bootId = boot;
         firstId = highest + 1;
         lastId = highest;
       } else if (highest > lastId) {
@@ -356,7 +354,7 @@ public final class GuestChannel implements Guest, AutoCloseable {
   public Optional<String> bootId() {
     lock.lock();
     try {
-      return Optional.ofNullable(bootId).map(HexFormat.of()::formatHex);
+      return Optional.ofNullable(bootId);
     } finally {
       lock.unlock();
     }

@@ -4,16 +4,17 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
+import java.util.HexFormat;
 
 /**
  * The first frame of a guest.
  *
  * @param lowest lowest version it speaks
  * @param highest highest version it speaks
- * @param bootId random name of this life of process 1
+ * @param bootId random name of this life of process 1, in hex
  * @param highestStream highest stream id seen in this life
  */
-record Hello(int lowest, int highest, byte[] bootId, long highestStream) {
+record Hello(int lowest, int highest, String bootId, long highestStream) {
   /** Reads exactly one HELLO. The caller sets the deadline. */
   static Hello read(ReadableByteChannel socket) throws IOException, ProtocolViolation {
     PayloadReader header = new PayloadReader(fill(socket, Protocol.HEADER));
@@ -31,7 +32,7 @@ record Hello(int lowest, int highest, byte[] bootId, long highestStream) {
     }
     int lowest = reader.u16();
     int highest = reader.u16();
-    byte[] bootId = reader.bytes(Protocol.BOOT_ID);
+    String bootId = HexFormat.of().formatHex(reader.bytes(Protocol.BOOT_ID));
     long features = reader.u32();
     if (lowest > highest || features != 0) {
       throw new ProtocolViolation(

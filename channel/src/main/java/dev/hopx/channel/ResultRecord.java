@@ -36,19 +36,21 @@ record ResultRecord(int code, String path, Optional<FileStat> stat) {
     long nanoseconds = input.u32();
     long inode = input.i64();
     String target = input.string(Protocol.MAX_PATH);
-    if (kind < 1 || kind > FileStat.Kind.values().length || mode > MAX_MODE || size < 0) {
-      throw new ProtocolViolation("A stat with kind %d and mode %o".formatted(kind, mode));
+    if (mode > MAX_MODE || size < 0) {
+      throw new ProtocolViolation("A stat with mode %o and size %d".formatted(mode, size));
     }
     return new FileStat(
-        path,
-        FileStat.Kind.values()[kind - 1],
-        (int) mode,
-        uid,
-        gid,
-        size,
-        instant(seconds, nanoseconds),
-        inode,
-        target);
+        path, kind(kind), (int) mode, uid, gid, size, instant(seconds, nanoseconds), inode, target);
+  }
+
+  private static FileStat.Kind kind(int number) throws ProtocolViolation {
+    return switch (number) {
+      case 1 -> FileStat.Kind.FILE;
+      case 2 -> FileStat.Kind.DIRECTORY;
+      case 3 -> FileStat.Kind.LINK;
+      case 4 -> FileStat.Kind.OTHER;
+      default -> throw new ProtocolViolation("A stat of kind " + number);
+    };
   }
 
   /** A file's time is whatever its owner set: what no calendar holds becomes the nearest one. */

@@ -24,10 +24,10 @@ final class WorkerWatch implements GuestFiles.GuestWatch {
       int kind = fields.u8();
       int directory = fields.u8();
       String path = fields.string(Protocol.MAX_PATH);
-      if (kind < 1 || kind > FileEvent.Kind.values().length || directory > 1) {
-        throw new ProtocolViolation("A file event of kind %d/%d".formatted(kind, directory));
+      if (directory > 1) {
+        throw new ProtocolViolation("A file event of a directory " + directory);
       }
-      FileEvent.Kind known = FileEvent.Kind.values()[kind - 1];
+      FileEvent.Kind known = kind(kind);
       Optional<String> old =
           known == FileEvent.Kind.RENAMED
               ? Optional.of(fields.string(Protocol.MAX_PATH))
@@ -47,6 +47,17 @@ final class WorkerWatch implements GuestFiles.GuestWatch {
     } finally {
       reading.unlock();
     }
+  }
+
+  private static FileEvent.Kind kind(int number) throws ProtocolViolation {
+    return switch (number) {
+      case 1 -> FileEvent.Kind.CREATED;
+      case 2 -> FileEvent.Kind.MODIFIED;
+      case 3 -> FileEvent.Kind.DELETED;
+      case 4 -> FileEvent.Kind.RENAMED;
+      case 5 -> FileEvent.Kind.OVERFLOW;
+      default -> throw new ProtocolViolation("A file event of kind " + number);
+    };
   }
 
   @Override
