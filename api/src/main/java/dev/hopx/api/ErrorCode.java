@@ -37,6 +37,7 @@ public enum ErrorCode {
   IS_DIRECTORY(400, "The path is a directory"),
   NOT_A_DIRECTORY(400, "The path is not a directory"),
   NOT_A_REGULAR_FILE(400, "The path is not a regular file"),
+  RANGE_NOT_SATISFIABLE(416, "The file has no bytes in this range"),
   DISK_FULL(507, "No space left on the sandbox's disk"),
   FILE_OPERATION_FAILED(400, "File operation failed"),
   PROCESS_NOT_FOUND(404, "Process not found"),

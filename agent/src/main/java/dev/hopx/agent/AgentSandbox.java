@@ -1,0 +1,49 @@
+package dev.hopx.agent;
+
+import dev.hopx.channel.Guest;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
+
+/**
+ * The sandbox that an agent speaks for, as the server's wiring gives it. Thread-safe; every method
+ * may be asked again at any time.
+ */
+public interface AgentSandbox {
+  String id();
+
+  String templateName();
+
+  String region();
+
+  /** Isolation as the sandbox's record states it, e.g. {@code container}. */
+  String isolation();
+
+  Instant createdAt();
+
+  Resources resources();
+
+  /** The inside of the sandbox. */
+  Guest guest();
+
+  /** Directory on the host for the agent's own state of this sandbox; it goes with the sandbox. */
+  Path stateDirectory();
+
+  /** The template's variables; they count as system variables. */
+  Map<String, String> templateEnvironment();
+
+  /** Variables given when the sandbox was created: what {@code /env} starts with. */
+  Map<String, String> creationEnvironment();
+
+  /** Variables the platform needs inside (certificates); never shown by {@code /env}. */
+  Map<String, String> platformEnvironment();
+
+  /** Whether {@code token} opens this sandbox. Compares in constant time. */
+  boolean opens(String token);
+
+  /** False once the sandbox is deleted or its process 1 has ended. */
+  boolean isAlive();
+
+  /** What the sandbox may use. */
+  record Resources(int vcpus, int memoryMib, int diskMib) {}
+}
