@@ -1,5 +1,6 @@
 package dev.hopx.node;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
@@ -26,6 +27,9 @@ import org.slf4j.LoggerFactory;
 final class HostHelperProcess implements AutoCloseable {
   /** Seconds that requests under way have to end when the helper is closed. */
   static final int CLOSE_SECONDS = 10;
+
+  /** Bytes of a request with its line end; MAX_LINE of hopx-host.c, which ends at a longer one. */
+  static final int MAXIMUM_REQUEST = 65_536;
 
   private static final Logger LOGGER = LoggerFactory.getLogger(HostHelperProcess.class);
   private static final String PLAIN =
@@ -82,16 +86,27 @@ final class HostHelperProcess implements AutoCloseable {
     return process.pid();
   }
 
-  /** Sends a request and waits for its end, also when the calling thread is interrupted. */
+  /**
+   * Sends a request and waits for its end, also when the calling thread is interrupted.
+   *
+   * @throws NodeException when the request is longer than the helper takes
+   */
   Reply call(List<String> words) {
     long id = nextId.getAndIncrement();
+    String line =
+        words.stream()
+            .map(HostHelperProcess::encode)
+            .collect(Collectors.joining(" ", id + " ", "\n"));
+    if (line.length() > MAXIMUM_REQUEST) {
+      throw new NodeException(
+          "A request to the host helper must have at most %d bytes, not %d: use shorter paths"
+              .formatted(MAXIMUM_REQUEST, line.length()));
+    }
     CompletableFuture<Reply> reply = new CompletableFuture<>();
     pending.put(id, reply);
-    String line =
-        id + " " + words.stream().map(HostHelperProcess::encode).collect(Collectors.joining(" "));
     writing.lock();
     try {
-      requests.write((line + "\n").getBytes(UTF_8));
+      requests.write(line.getBytes(US_ASCII));
       requests.flush();
     } catch (IOException e) {
       pending.remove(id);

@@ -3,6 +3,7 @@ package dev.hopx.node;
 import dev.hopx.channel.Guest;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 
 /** A running sandbox of this machine. */
 public interface Sandbox {
@@ -22,6 +23,14 @@ public interface Sandbox {
 
   /** Directory (0700) on the host whose files live as long as the sandbox, across restarts. */
   Path stateDirectory();
+
+  /**
+   * Processes started with {@code keep} under an earlier server, found again by this one. Whoever
+   * takes one closes it in the end.
+   */
+  default List<KeptProcess> keptProcesses() {
+    return List.of();
+  }
 
   /** Bytes of memory charged to the sandbox now. */
   long memoryBytes();

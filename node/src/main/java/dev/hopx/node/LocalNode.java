@@ -1,0 +1,382 @@
+package dev.hopx.node;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.hopx.channel.ChannelSettings;
+import dev.hopx.channel.GuestListener;
+import dev.hopx.guest.GuestBinaries;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The node of this machine: crun containers. Needs root. Owns the host helper, the sandboxes'
+ * channels and a sweeping thread, and closes them; the sandboxes themselves outlive it.
+ */
+public final class LocalNode implements Node {
+  private static final Logger LOG = LoggerFactory.getLogger(LocalNode.class);
+
+  /** How long a start waits for the sandboxes it adopts to dial; those that are late go on. */
+  static final Duration ADOPTION_WAIT = Duration.ofSeconds(10);
+
+  static final Duration SWEEP_INTERVAL = Duration.ofSeconds(1);
+
+  private final NodeOptions options;
+  private final RunDirectoryLock runLock;
+  private final HostHelper host;
+  private final Slots slots;
+  private final ControlGroups controlGroups;
+  private final Firewall firewall;
+  private final SandboxCreator creator;
+  private final SandboxRemover remover;
+  private final Map<SandboxId, LocalSandbox> sandboxes = new ConcurrentHashMap<>();
+
+  /** One creation or removal of an id at a time. */
+  private final KeyedLocks<SandboxId> locks = new KeyedLocks<>();
+
+  private final Thread sweeper;
+  private final AdoptionReport adoption;
+  private volatile boolean closed;
+
+  private LocalNode(
+      NodeOptions options,
+      CreationStep.Observer observer,
+      RunDirectoryLock runLock,
+      ControlGroupLayout layout,
+      GuestBinaries binaries,
+      HostHelper host) {
+    this.options = options;
+    this.runLock = runLock;
+    this.host = host;
+    String boot = HostSetup.bootId();
+    Subnet subnet = Subnet.parse(options.sandboxSubnet());
+    String linkPrefix = Firewall.linkPrefix(options.instance());
+    this.slots = new Slots(linkPrefix, subnet, options.uidBase());
+    this.controlGroups = new ControlGroups(layout, options.instance());
+    this.firewall = new Firewall(options.instance());
+    ContainerRuntime runtime =
+        new ContainerRuntime(
+            options.crun(), options.runDirectory().resolve("crun"), options.startTimeout());
+    LOG.info("Node {}: {}, at most {} sandboxes", options.name(), runtime.version(), slots.count());
+    this.remover = new SandboxRemover(options, host, controlGroups, runtime);
+    this.creator =
+        new SandboxCreator(
+            options,
+            host,
+            binaries.init(),
+            slots,
+            controlGroups,
+            firewall,
+            runtime,
+            new RuntimeConfiguration(readFilter(binaries), HostLimits.read()),
+            remover,
+            boot,
+            observer);
+    runtime.endStrayStarts();
+    HostNetwork.enableForwarding();
+    HostResolvers resolvers = HostResolvers.read();
+    if (resolvers.servers().isEmpty()) {
+      LOG.warn(
+          "The host has no resolver that sandboxes can reach (all are on loopback or IPv6);"
+              + " names will not resolve inside. Put a reachable nameserver into /etc/resolv.conf");
+    }
+    firewall.install(resolvers.servers());
+    this.adoption = new Adoption(boot).run();
+    this.sweeper = Thread.ofVirtual().name("node-sweeper").start(this::sweepForever);
+  }
+
+  /**
+   * Starts managing this machine's sandboxes: prepares the host, goes on with the sandboxes of an
+   * earlier server, removes what is left of dead ones.
+   *
+   * @throws NodeException when the host lacks something; the message says what and how to mend it
+   */
+  public static LocalNode start(NodeOptions options) {
+    return start(options, CreationStep.Observer.NONE);
+  }
+
+  static LocalNode start(NodeOptions options, CreationStep.Observer observer) {
+    requireNonNull(options, "options is null");
+    HostSetup.requireRoot();
+    ControlGroupLayout layout = ControlGroupLayout.detect(MountTable.read());
+    HostSetup.privateDirectory(options.dataDirectory());
+    HostSetup.privateDirectory(options.runDirectory());
+    HostSetup.privateDirectory(SandboxPaths.dataDirectory(options));
+    HostSetup.privateDirectory(SandboxPaths.runDirectory(options));
+    HostSetup.allowPrograms(options.runDirectory());
+    RunDirectoryLock runLock = RunDirectoryLock.take(options.runDirectory());
+    boolean started = false;
+    try {
+      GuestBinaries binaries = GuestBinaries.extractTo(options.runDirectory().resolve("bin"));
+      HostHelper host = HostHelper.start(binaries.host());
+      try {
+        LocalNode node = new LocalNode(options, observer, runLock, layout, binaries, host);
+        started = true;
+        return node;
+      } finally {
+        if (!started) {
+          host.close();
+        }
+      }
+    } finally {
+      if (!started) {
+        runLock.close();
+      }
+    }
+  }
+
+  private static byte[] readFilter(GuestBinaries binaries) {
+    try {
+      return Files.readAllBytes(binaries.seccompFilter());
+    } catch (IOException e) {
+      throw new NodeException("Cannot read " + binaries.seccompFilter(), e);
+    }
+  }
+
+  /** What this node found when it started. */
+  public AdoptionReport adoption() {
+    return adoption;
+  }
+
+  @Override
+  public String name() {
+    return options.name();
+  }
+
+  @Override
+  public Sandbox create(SandboxSpec spec) {
+    requireNonNull(spec, "spec is null");
+    requireOpen();
+    return Uninterrupted.call(() -> locks.with(spec.id(), () -> createLocked(spec)));
+  }
+
+  private LocalSandbox createLocked(SandboxSpec spec) {
+    requireOpen();
+    if (sandboxes.containsKey(spec.id())) {
+      throw new NodeException("Sandbox " + spec.id() + " exists already");
+    }
+    LocalSandbox sandbox = creator.create(spec);
+    sandboxes.put(spec.id(), sandbox);
+    return sandbox;
+  }
+
+  @Override
+  public Optional<Sandbox> find(SandboxId id) {
+    return Optional.ofNullable(sandboxes.get(id));
+  }
+
+  @Override
+  public List<Sandbox> list() {
+    return sandboxes.values().stream()
+        .sorted(
+            Comparator.comparing(LocalSandbox::created)
+                .thenComparing(sandbox -> sandbox.id().value()))
+        .map(Sandbox.class::cast)
+        .toList();
+  }
+
+  @Override
+  public void delete(SandboxId id) {
+    requireNonNull(id, "id is null");
+    requireOpen();
+    Uninterrupted.call(
+        () ->
+            locks.with(
+                id,
+                () -> {
+                  deleteLocked(id);
+                  return true;
+                }));
+  }
+
+  private void deleteLocked(SandboxId id) {
+    requireOpen();
+    SandboxPaths paths = SandboxPaths.of(options, id);
+    LocalSandbox sandbox = sandboxes.get(id);
+    if (sandbox == null && !Files.exists(paths.data()) && !Files.exists(paths.run())) {
+      return;
+    }
+    if (sandbox != null) {
+      sandbox.close();
+    }
+    remover.remove(id, StoredSandbox.read(paths.record()));
+    if (sandbox != null) {
+      sandboxes.remove(id);
+      slots.giveBack(sandbox.slot());
+    }
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new NodeException("The node is closed");
+    }
+  }
+
+  private void sweepForever() {
+    try {
+      while (true) {
+        Thread.sleep(SWEEP_INTERVAL);
+        for (LocalSandbox sandbox : sandboxes.values()) {
+          sweep(sandbox);
+        }
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static void sweep(LocalSandbox sandbox) {
+    try {
+      sandbox.sweep();
+    } catch (RuntimeException e) {
+      LOG.warn("{}: sweeping failed: {}", sandbox.id(), e.getMessage());
+    }
+  }
+
+  /** Lets go of the sandboxes; what the node itself had on the host goes when none is left. */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    Uninterrupted.run(
+        () -> {
+          sweeper.interrupt();
+          locks.awaitAll();
+          sandboxes.values().forEach(LocalSandbox::close);
+          if (sandboxes.isEmpty() && controlGroups.sandboxes().isEmpty()) {
+            firewall.remove();
+            controlGroups.removeInstance();
+          }
+          host.close();
+          runLock.close();
+        });
+  }
+
+  /** The start of a node on a machine where another one has been. */
+  private final class Adoption {
+    private final String boot;
+    private final List<SandboxId> adopted = new ArrayList<>();
+    private final List<SandboxId> removed = new ArrayList<>();
+    private final List<String> problems = new ArrayList<>();
+
+    Adoption(String boot) {
+      this.boot = boot;
+    }
+
+    AdoptionReport run() {
+      for (SandboxId id : present()) {
+        try {
+          settle(id);
+        } catch (RuntimeException e) {
+          LOG.error("Sandbox {} of an earlier server: {}", id, e.getMessage(), e);
+          problems.add(id + ": " + e.getMessage());
+        }
+      }
+      awaitGuests();
+      removeForeignLinks();
+      AdoptionReport report = new AdoptionReport(adopted, removed, problems);
+      if (!adopted.isEmpty() || !removed.isEmpty() || !problems.isEmpty()) {
+        LOG.info(
+            "Found {} running sandboxes of an earlier server, removed {} dead ones, {} problems",
+            adopted.size(),
+            removed.size(),
+            problems.size());
+      }
+      return report;
+    }
+
+    private Set<SandboxId> present() {
+      Set<SandboxId> ids = new LinkedHashSet<>();
+      ids.addAll(names(SandboxPaths.dataDirectory(options)));
+      ids.addAll(names(SandboxPaths.runDirectory(options)));
+      ids.addAll(controlGroups.sandboxes());
+      return ids;
+    }
+
+    private void settle(SandboxId id) {
+      SandboxPaths paths = SandboxPaths.of(options, id);
+      Optional<StoredSandbox> stored = StoredSandbox.read(paths.record());
+      if (stored.isPresent() && stored.get().isAlive(boot)) {
+        adopt(stored.get(), paths);
+      } else {
+        remover.remove(id, stored);
+        removed.add(id);
+      }
+    }
+
+    private void adopt(StoredSandbox stored, SandboxPaths paths) {
+      SandboxId id = new SandboxId(stored.id());
+      slots.reserve(stored.slot());
+      ProcessIdentity init =
+          stored.init().orElseThrow(() -> new NodeException("The record names no process 1"));
+      try {
+        GuestListener listener =
+            GuestListener.bind(
+                id.value(), paths.guestSocket(), pid -> pid == init.pid(), ChannelSettings.DEFAULT);
+        LocalSandbox sandbox = new LocalSandbox(stored, paths, controlGroups.of(id), listener);
+        sandboxes.put(id, sandbox);
+        adopted.add(id);
+        Thread.ofVirtual().name("node-adoption " + id).start(sandbox::settle);
+      } catch (IOException e) {
+        throw new NodeException("Cannot listen on " + paths.guestSocket() + ": " + e, e);
+      }
+    }
+
+    private void awaitGuests() {
+      long deadline = System.nanoTime() + ADOPTION_WAIT.toNanos();
+      for (LocalSandbox sandbox : sandboxes.values()) {
+        try {
+          Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+          if (!sandbox.awaitSettled(left)) {
+            problems.add(sandbox.id() + ": its process 1 has not dialled yet");
+          }
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          throw new NodeException("Interrupted while adopting sandboxes", e);
+        }
+      }
+    }
+
+    /** Links of sandboxes that died so early that nobody wrote down that they had one. */
+    private void removeForeignLinks() {
+      Set<String> ours = new LinkedHashSet<>();
+      sandboxes.values().forEach(sandbox -> ours.add(sandbox.slot().link()));
+      if (problems.isEmpty()) {
+        for (String link : HostNetwork.links(Firewall.linkPrefix(options.instance()))) {
+          if (!ours.contains(link)) {
+            host.removeLink(link);
+          }
+        }
+      }
+    }
+
+    private static List<SandboxId> names(Path directory) {
+      try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+        List<SandboxId> ids = new ArrayList<>();
+        for (Path entry : entries) {
+          String name = entry.getFileName().toString();
+          if (SandboxId.isValid(name)) {
+            ids.add(new SandboxId(name));
+          }
+        }
+        return ids;
+      } catch (IOException e) {
+        throw new NodeException("Cannot list " + directory, e);
+      }
+    }
+  }
+}

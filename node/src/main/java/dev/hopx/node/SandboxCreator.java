@@ -1,0 +1,290 @@
+package dev.hopx.node;
+
+import dev.hopx.channel.ChannelSettings;
+import dev.hopx.channel.GuestException;
+import dev.hopx.channel.GuestListener;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Makes sandboxes, step by step; when one fails, what was done is undone in reverse. */
+final class SandboxCreator {
+  private final NodeOptions options;
+  private final HostHelper host;
+  private final Path guestProgram;
+  private final Slots slots;
+  private final ControlGroups controlGroups;
+  private final Firewall firewall;
+  private final ContainerRuntime runtime;
+  private final RuntimeConfiguration configuration;
+  private final SandboxRemover remover;
+  private final HostCertificates certificates;
+  private final String boot;
+  private final CreationStep.Observer observer;
+
+  SandboxCreator(
+      NodeOptions options,
+      HostHelper host,
+      Path guestProgram,
+      Slots slots,
+      ControlGroups controlGroups,
+      Firewall firewall,
+      ContainerRuntime runtime,
+      RuntimeConfiguration configuration,
+      SandboxRemover remover,
+      String boot,
+      CreationStep.Observer observer) {
+    this.options = options;
+    this.host = host;
+    this.guestProgram = guestProgram;
+    this.slots = slots;
+    this.controlGroups = controlGroups;
+    this.firewall = firewall;
+    this.runtime = runtime;
+    this.configuration = configuration;
+    this.remover = remover;
+    this.certificates = new HostCertificates();
+    this.boot = boot;
+    this.observer = observer;
+  }
+
+  LocalSandbox create(SandboxSpec spec) {
+    Creation creation = new Creation(spec);
+    try {
+      LocalSandbox sandbox = creation.run();
+      creation.cleanup.release();
+      return sandbox;
+    } catch (RuntimeException e) {
+      NodeException failure =
+          new NodeException(
+              "Sandbox "
+                  + spec.id()
+                  + " could not be made; "
+                  + creation.step.text()
+                  + " failed: "
+                  + e.getMessage(),
+              e);
+      creation.cleanup.undo(failure);
+      throw failure;
+    }
+  }
+
+  /** One creation under way, on one thread. */
+  private final class Creation {
+    private final SandboxSpec spec;
+    private final SandboxId id;
+    private final SandboxPaths paths;
+    private final CleanupStack cleanup = new CleanupStack();
+
+    /** Known a little later than process 1 may dial. */
+    private final CompletableFuture<Long> initPid = new CompletableFuture<>();
+
+    private CreationStep step = CreationStep.SLOT;
+
+    Creation(SandboxSpec spec) {
+      this.spec = spec;
+      this.id = spec.id();
+      this.paths = SandboxPaths.of(options, id);
+    }
+
+    private void begin(CreationStep next) {
+      step = next;
+      observer.before(next);
+    }
+
+    LocalSandbox run() {
+      begin(CreationStep.SLOT);
+      Slot slot = slots.take();
+      cleanup.push("slot", () -> slots.giveBack(slot));
+
+      begin(CreationStep.DIRECTORIES);
+      makeDirectories();
+
+      begin(CreationStep.RECORD);
+      StoredSandbox beingMade =
+          StoredSandbox.beingMade(
+              spec,
+              IsolationLevel.CONTAINER_PRIVATE_IDS,
+              Instant.now().truncatedTo(ChronoUnit.MILLIS),
+              slot,
+              boot);
+      beingMade.write(paths.record());
+
+      begin(CreationStep.NAMESPACES);
+      makeNamespaces(slot);
+
+      begin(CreationStep.FILES);
+      prepareFiles(slot);
+
+      begin(CreationStep.LOWER_MOUNT);
+      cleanup.push("mounts", () -> remover.unmount(paths));
+      host.idmap(spec.rootFileSystem(), paths.lower(), paths.userNamespace());
+
+      begin(CreationStep.ROOT_MOUNT);
+      host.overlay(
+          paths.data(),
+          SandboxPaths.LOWER,
+          SandboxPaths.UPPER,
+          SandboxPaths.WORK,
+          SandboxPaths.ROOT);
+      // The overlay holds the template itself; the name is not needed any more.
+      host.unmount(paths.lower());
+
+      begin(CreationStep.CONTROL_GROUPS);
+      SandboxGroups groups = controlGroups.of(id);
+      cleanup.push("control groups", groups::remove);
+      groups.create(spec.resources());
+
+      begin(CreationStep.CHANNEL);
+      GuestListener listener = listen();
+      cleanup.push("guest channel", listener::close);
+
+      begin(CreationStep.CONFIGURATION);
+      writeConfiguration(groups);
+
+      begin(CreationStep.CONTAINER);
+      cleanup.push("runtime state", () -> host.removeTree(runtime.stateOf(id)));
+      cleanup.push("processes", () -> remover.kill(id, Optional.empty()));
+      ProcessIdentity init = startContainer();
+
+      begin(CreationStep.HANDSHAKE);
+      awaitGuest(listener);
+
+      begin(CreationStep.READY);
+      StoredSandbox running = beingMade.running(init);
+      running.write(paths.record());
+      return new LocalSandbox(running, paths, groups, listener);
+    }
+
+    private void makeDirectories() {
+      makeDirectory(paths.data(), "rwx--x--x");
+      cleanup.push("data directory", () -> host.removeTree(paths.data()));
+      makeDirectory(paths.state(), "rwx------");
+      makeDirectory(paths.lower(), "rwxr-xr-x");
+      makeDirectory(paths.root(), "rwxr-xr-x");
+      makeDirectory(paths.run(), "rwx--x--x");
+      cleanup.push("run directory", () -> host.removeTree(paths.run()));
+      makeDirectory(paths.guest(), "rwxr-xr-x");
+    }
+
+    private void makeNamespaces(Slot slot) {
+      cleanup.push("namespaces", () -> remover.unpin(paths));
+      if (spec.internet()) {
+        firewall.ensureResolvers(HostResolvers.read().servers());
+        cleanup.push("network link", () -> host.removeLink(slot.link()));
+        host.createNamespaces(
+            paths.userNamespace(),
+            paths.networkNamespace(),
+            slot.ids().base(),
+            IdRange.SIZE,
+            new Veth(slot.link(), slot.address(), HostNetwork.GATEWAY, HostNetwork.mtu()));
+      } else {
+        host.createNamespaces(
+            paths.userNamespace(), paths.networkNamespace(), slot.ids().base(), IdRange.SIZE);
+      }
+    }
+
+    private void prepareFiles(Slot slot) {
+      Path template = spec.rootFileSystem();
+      if (!Files.isDirectory(template)) {
+        throw new NodeException(
+            "The template's root file system " + template + " does not exist; prepare it again");
+      }
+      long owner = slot.ids().base();
+      host.makeDirectory(paths.upper(), 0755, owner, owner);
+      host.makeDirectory(paths.work(), 0700, owner, owner);
+      UpperLayer layer = new UpperLayer(template, paths.upper(), slot.ids());
+      layer.directory("proc");
+      layer.directory("sys");
+      layer.directory("dev");
+      layer.directory("workspace");
+      layer.directory(".hopx");
+      layer.file("etc/hostname", id + "\n");
+      layer.file("etc/hosts", hosts(slot));
+      layer.file("etc/resolv.conf", spec.internet() ? HostResolvers.read().file() : "");
+      if (options.trustHostCertificates() && layer.isDirectory("etc/ssl/certs")) {
+        certificates
+            .bundle()
+            .ifPresent(bundle -> layer.file(HostCertificates.GUEST_BUNDLE, bundle));
+      }
+    }
+
+    private String hosts(Slot slot) {
+      return "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
+          + (spec.internet() ? slot.address() : "127.0.1.1")
+          + " "
+          + id
+          + "\n";
+    }
+
+    private GuestListener listen() {
+      try {
+        Files.createLink(paths.guestInit(), guestProgram);
+        return GuestListener.bind(
+            id.value(), paths.guestSocket(), this::isInit, ChannelSettings.DEFAULT);
+      } catch (IOException e) {
+        throw new NodeException("Cannot listen on " + paths.guestSocket() + ": " + e, e);
+      }
+    }
+
+    /** Runs on the listener's thread; process 1 dials before the runtime has named its pid. */
+    private boolean isInit(int pid) {
+      try {
+        return initPid.get(options.startTimeout().toNanos(), TimeUnit.NANOSECONDS) == pid;
+      } catch (ExecutionException | TimeoutException _) {
+        return false;
+      } catch (InterruptedException _) {
+        Thread.currentThread().interrupt();
+        return false;
+      }
+    }
+
+    private void writeConfiguration(SandboxGroups groups) {
+      try {
+        Files.write(
+            paths.configuration(), configuration.forSandbox(spec, paths, groups.initPath()));
+      } catch (IOException e) {
+        throw new NodeException("Cannot write " + paths.configuration() + ": " + e, e);
+      }
+    }
+
+    private ProcessIdentity startContainer() {
+      try {
+        ProcessIdentity init = runtime.start(id, paths);
+        initPid.complete(init.pid());
+        return init;
+      } finally {
+        initPid.cancel(false);
+      }
+    }
+
+    private void awaitGuest(GuestListener listener) {
+      try {
+        listener.channel().awaitConnected(options.startTimeout());
+      } catch (GuestException e) {
+        throw new NodeException(
+            e.getMessage() + " " + ContainerRuntime.logTail(paths.log()).strip(), e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new NodeException("Interrupted", e);
+      }
+    }
+
+    private void makeDirectory(Path directory, String mode) {
+      try {
+        Files.createDirectory(directory);
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(mode));
+      } catch (IOException e) {
+        throw new NodeException("Cannot make the directory " + directory + ": " + e, e);
+      }
+    }
+  }
+}

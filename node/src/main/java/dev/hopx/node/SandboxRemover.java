@@ -1,0 +1,99 @@
+package dev.hopx.node;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Removes all that a sandbox may have, whether it was whole, half made or half removed. Every step
+ * is tried; the record of the sandbox goes last and only when all else is gone, so that a later try
+ * knows what to look for.
+ */
+final class SandboxRemover {
+  /** How long the kernel gets to end the whole pid namespace once process 1 was killed. */
+  private static final Duration NAMESPACE_DEATH = Duration.ofMillis(500);
+
+  private final NodeOptions options;
+  private final HostHelper host;
+  private final ControlGroups controlGroups;
+  private final ContainerRuntime runtime;
+
+  SandboxRemover(
+      NodeOptions options, HostHelper host, ControlGroups controlGroups, ContainerRuntime runtime) {
+    this.options = options;
+    this.host = host;
+    this.controlGroups = controlGroups;
+    this.runtime = runtime;
+  }
+
+  /**
+   * @param stored what is known of it
+   * @throws NodeException naming everything that could not be removed
+   */
+  void remove(SandboxId id, Optional<StoredSandbox> stored) {
+    SandboxPaths paths = SandboxPaths.of(options, id);
+    List<RuntimeException> failures = new ArrayList<>();
+    attempt(failures, () -> kill(id, stored.flatMap(StoredSandbox::init)));
+    attempt(failures, () -> stored.ifPresent(known -> host.removeLink(known.slot().link())));
+    attempt(failures, () -> unmount(paths));
+    attempt(failures, () -> unpin(paths));
+    attempt(failures, () -> controlGroups.of(id).remove());
+    attempt(failures, () -> host.removeTree(runtime.stateOf(id)));
+    attempt(failures, () -> host.removeTree(paths.run()));
+    if (failures.isEmpty()) {
+      attempt(failures, () -> host.removeTree(paths.data()));
+    }
+    if (!failures.isEmpty()) {
+      NodeException failure =
+          new NodeException(
+              "Sandbox "
+                  + id
+                  + " could not be removed entirely; try again: "
+                  + String.join("; ", failures.stream().map(Throwable::getMessage).toList()));
+      failures.forEach(failure::addSuppressed);
+      throw failure;
+    }
+  }
+
+  /** Ends every process of the sandbox. */
+  void kill(SandboxId id, Optional<ProcessIdentity> init) {
+    SandboxGroups groups = controlGroups.of(id);
+    if (init.isPresent() && init.get().isAlive()) {
+      // The kernel ends a pid namespace with its process 1: one signal instead of one for each.
+      init.get().kill();
+      long deadline = System.nanoTime() + NAMESPACE_DEATH.toNanos();
+      while (!groups.isEmpty() && System.nanoTime() - deadline < 0) {
+        pause();
+      }
+    }
+    groups.killAll();
+  }
+
+  void unmount(SandboxPaths paths) {
+    host.unmount(paths.root());
+    host.unmount(paths.lower());
+  }
+
+  void unpin(SandboxPaths paths) {
+    host.unpin(paths.networkNamespace());
+    host.unpin(paths.userNamespace());
+  }
+
+  private static void attempt(List<RuntimeException> failures, Runnable step) {
+    try {
+      step.run();
+    } catch (RuntimeException e) {
+      failures.add(e);
+    }
+  }
+
+  private static void pause() {
+    try {
+      Thread.sleep(Duration.ofMillis(1));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new NodeException("Interrupted while a sandbox was ending", e);
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.hopx.node;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Optional;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * {@code sandbox.json}: all a new server has to know of a sandbox. Plain values only, because older
+ * and newer servers read it: fields may be added, never changed.
+ *
+ * @param boot the host's boot in which it was made; pids mean nothing in another
+ * @param init pid and start time of process 1; empty while the sandbox is being made
+ */
+record StoredSandbox(
+    String id,
+    String template,
+    String rootFileSystem,
+    Resources resources,
+    boolean internet,
+    Map<String, String> labels,
+    String isolation,
+    String created,
+    Slot slot,
+    String boot,
+    Optional<ProcessIdentity> init) {
+  private static final JsonMapper MAPPER =
+      JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
+
+  static StoredSandbox beingMade(
+      SandboxSpec spec, IsolationLevel isolation, Instant created, Slot slot, String boot) {
+    return new StoredSandbox(
+        spec.id().value(),
+        spec.template(),
+        spec.rootFileSystem().toString(),
+        spec.resources(),
+        spec.internet(),
+        spec.labels(),
+        isolation.name(),
+        created.toString(),
+        slot,
+        boot,
+        Optional.empty());
+  }
+
+  /**
+   * @throws NodeException when the file is there and cannot be understood
+   */
+  static Optional<StoredSandbox> read(Path file) {
+    try {
+      if (!Files.exists(file)) {
+        return Optional.empty();
+      }
+      return Optional.of(MAPPER.readValue(Files.readAllBytes(file), StoredSandbox.class));
+    } catch (IOException | JacksonException e) {
+      throw new NodeException("Cannot understand " + file + ": " + e.getMessage(), e);
+    }
+  }
+
+  void write(Path file) {
+    AtomicFile.write(file, MAPPER.writeValueAsBytes(this));
+  }
+
+  StoredSandbox running(ProcessIdentity process) {
+    return new StoredSandbox(
+        id,
+        template,
+        rootFileSystem,
+        resources,
+        internet,
+        labels,
+        isolation,
+        created,
+        slot,
+        boot,
+        Optional.of(process));
+  }
+
+  SandboxSpec spec() {
+    return new SandboxSpec(
+        new SandboxId(id), template, Path.of(rootFileSystem), resources, internet, labels);
+  }
+
+  /** True when its process 1 runs now, in the boot {@code currentBoot}. */
+  boolean isAlive(String currentBoot) {
+    return boot.equals(currentBoot) && init.isPresent() && init.get().isAlive();
+  }
+}
