@@ -153,7 +153,16 @@ static void close_others(int one, int other) {
 }
 
 static void reset_signals(void) {
-  for (int number = 1; number <= LAST_SIGNAL; number++) (void)signal(number, SIG_DFL);
+  // The kernel's own call and form, because musl keeps back the signals 32 to 34.
+  struct {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+  } defaults = {0};
+  for (int number = 1; number <= LAST_SIGNAL; number++) {
+    (void)syscall(SYS_rt_sigaction, number, &defaults, NULL, sizeof defaults.mask);
+  }
   sigset_t none;
   (void)sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -187,7 +196,7 @@ static char **terminated_list(struct reader texts, uint32_t count) {
 }
 
 static int apply_limits(struct reader limits, uint32_t count) {
-  if (setrlimit(RLIMIT_NOFILE, &first_files) < 0) return errno;
+  (void)setrlimit(RLIMIT_NOFILE, &first_files);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t resource = read_u32(&limits);
     struct rlimit limit = {.rlim_cur = read_u64(&limits)};

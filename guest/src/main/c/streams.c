@@ -426,7 +426,7 @@ static void resolve_start(struct stream *stream) {
   if (length < 0 && errno == EAGAIN) return;
   stream->status = loop_close(stream->status);
   stream->starting = false;
-  bool killed_before = length == 0 && stream->held && stream->reaped;
+  bool killed_before = length == 0 && stream->held;  // without GO there is no exec
   if (length != (ssize_t)sizeof failure && !killed_before) {
     stream->held = false;
     send_empty(stream, STARTED);
