@@ -16,6 +16,10 @@ final class Protocol {
   static final int MAX_STREAMS = 4_096;
   static final int MAX_TAG = 255;
   static final int MAX_PATH = 4_095;
+
+  /** A path the guest made: a directory's longest path and a missing or watched part below it. */
+  static final int MAX_RESOLVED_PATH = 8_191;
+
   static final long MAX_STREAM_ID = 0xFFFF_FFFFL;
 
   /** Longest name of a directory entry on Linux. */

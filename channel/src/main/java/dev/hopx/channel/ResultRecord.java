@@ -17,7 +17,7 @@ record ResultRecord(int code, String path, Optional<FileStat> stat) {
   static ResultRecord read(InputStream channel) throws IOException, ProtocolViolation {
     FieldInput input = new FieldInput(channel);
     int code = (int) input.u32();
-    String path = input.string(Protocol.MAX_PATH);
+    String path = input.string(Protocol.MAX_RESOLVED_PATH);
     int hasStat = input.u8();
     if (code < 0 || hasStat > 1) {
       throw new ProtocolViolation("A result with code " + code + " and stat " + hasStat);

@@ -23,15 +23,14 @@ final class WorkerWatch implements GuestFiles.GuestWatch {
     try {
       int kind = fields.u8();
       int directory = fields.u8();
-      String path = fields.string(Protocol.MAX_PATH);
+      String path = fields.string(Protocol.MAX_RESOLVED_PATH);
       if (directory > 1) {
         throw new ProtocolViolation("A file event of a directory " + directory);
       }
       FileEvent.Kind known = kind(kind);
+      String oldPath = fields.string(Protocol.MAX_RESOLVED_PATH);
       Optional<String> old =
-          known == FileEvent.Kind.RENAMED
-              ? Optional.of(fields.string(Protocol.MAX_PATH))
-              : Optional.empty();
+          known == FileEvent.Kind.RENAMED ? Optional.of(oldPath) : Optional.empty();
       return new FileEvent(known, directory == 1, path, old);
     } catch (InterruptedIOException e) {
       var _ = Thread.interrupted();
