@@ -28,7 +28,7 @@ static int split(const char *path, char parent[PATH_MAX], const char **name) {
     const char *slash = strrchr(path, '/');
     if (path[0] != '/' || length >= PATH_MAX || slash[1] == 0 || strcmp(slash, "/.") == 0 ||
         strcmp(slash, "/..") == 0) {
-        return failed_with(EINVAL, "path", path);
+        return failed_with(EINVAL, "accept path", path);
     }
     size_t size = slash == path ? 1 : (size_t)(slash - path);
     memcpy(parent, path, size);
@@ -49,7 +49,7 @@ static int open_parent(const char *path, const char **name) {
 
 static int own(int fd, const char *path, uint64_t uid, uint64_t gid) {
     if (uid >= UINT32_MAX || gid >= UINT32_MAX) {
-        return failed_with(EINVAL, "owner", path);
+        return failed_with(EINVAL, "accept owner", path);
     }
     if (fchownat(fd, "", (uid_t)uid, (gid_t)gid, AT_EMPTY_PATH) < 0) {
         return failed("change owner", path);
@@ -61,7 +61,7 @@ static int own(int fd, const char *path, uint64_t uid, uint64_t gid) {
 int make_directory(const char *path, uint64_t mode, uint64_t uid, uint64_t gid) {
     const char *name;
     if (mode > 07777) {
-        return failed_with(EINVAL, "mode", path);
+        return failed_with(EINVAL, "accept mode", path);
     }
     int parent = open_parent(path, &name);
     if (parent < 0) {
@@ -151,7 +151,7 @@ static int remove_entry(struct removal *removal, int directory, const char *name
     }
     int fd = open_inside(directory, name);
     if (fd < 0) {
-        return failed(errno == EXDEV ? "remove tree: a mount is in it" : "open directory",
+        return failed(errno == EXDEV ? "remove a tree with a mount in it" : "open directory",
                       removal->path);
     }
     if (empty(removal, fd, depth + 1) < 0) {
@@ -210,7 +210,7 @@ int remove_tree(const char *path) {
             return unlinkat(parent, name, 0) < 0 && errno != ENOENT ? failed("remove file", path)
                                                                     : 0;
         }
-        return failed(errno == EXDEV ? "remove tree: it is a mount" : "open directory", path);
+        return failed(errno == EXDEV ? "remove a tree that is a mount" : "open directory", path);
     }
     /* empty() closes its directory; the root is needed to the end, for what is moved up. */
     int pass = dup(root);

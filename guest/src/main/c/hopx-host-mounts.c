@@ -80,11 +80,11 @@ int mount_overlay(const char *directory, const char *lower, const char *upper, c
     char options[MAX_OPTIONS + 1];
     if (!is_plain_name(lower, true) || !is_plain_name(upper, false) ||
         !is_plain_name(work, false)) {
-        return failed_with(EINVAL, "overlay names", directory);
+        return failed_with(EINVAL, "accept overlay names", directory);
     }
     if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper,
                  work) > MAX_OPTIONS) {
-        return failed_with(ENAMETOOLONG, "overlay names", directory);
+        return failed_with(ENAMETOOLONG, "accept overlay names", directory);
     }
     if (chdir(directory) < 0) {
         return failed("enter directory", directory);

@@ -113,14 +113,14 @@ static int pin(pid_t pid, const char *kind, const char *path) {
 int write_sysctl(const char *name, const char *value, bool may_be_missing) {
     char path[MAX_SYSCTL_PATH];
     if ((size_t)snprintf(path, sizeof path, "/proc/sys/%s", name) >= sizeof path) {
-        return failed_with(ENAMETOOLONG, "sysctl", name);
+        return failed_with(ENAMETOOLONG, "set sysctl", name);
     }
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
-        return errno == ENOENT && may_be_missing ? 0 : failed("sysctl", name);
+        return errno == ENOENT && may_be_missing ? 0 : failed("set sysctl", name);
     }
     ssize_t length = (ssize_t)strlen(value);
-    int result = write(fd, value, (size_t)length) == length ? 0 : failed("sysctl", name);
+    int result = write(fd, value, (size_t)length) == length ? 0 : failed("set sysctl", name);
     close(fd);
     return result;
 }
@@ -147,7 +147,7 @@ int set_sysctl(const char *name, const char *value) {
             return write_sysctl(name, value, false);
         }
     }
-    return failed_with(EPERM, "sysctl is not one of the node's", name);
+    return failed_with(EPERM, "set sysctl, not one of the node's", name);
 }
 
 /* Runs inside the network namespace. Ids are the host's: the kernel reads them as the writer's. */
@@ -245,7 +245,7 @@ int make_namespaces(const char *user_pin, const char *network_pin, uint64_t base
                     const struct veth *veth) {
     /* Host root is never mapped, and ids stay in the half that all tools understand. */
     if (base < 1 || count < 1 || base > MAX_HOST_ID || count > MAX_HOST_ID - base + 1) {
-        return failed_with(EINVAL, "id range", user_pin);
+        return failed_with(EINVAL, "accept id range", user_pin);
     }
     int channel[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0) {

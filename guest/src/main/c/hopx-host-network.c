@@ -153,7 +153,7 @@ static int add_route(int netlink, int index, const char *address, const char *ga
 
 int create_veth(int host_netlink, int network_namespace, const struct veth *veth) {
     if (!is_link_name(veth->host_name)) {
-        return failed_with(EINVAL, "link name", veth->host_name);
+        return failed_with(EINVAL, "accept link name", veth->host_name);
     }
     struct ifinfomsg link = {0};
     struct request request;
@@ -192,6 +192,8 @@ int configure_host_end(int host_netlink, const struct veth *veth) {
     if (link_sysctl("ipv6", name, "disable_ipv6", "1", true) < 0 ||
         link_sysctl("ipv4", name, "rp_filter", "1", false) < 0 ||
         link_sysctl("ipv4", name, "proxy_arp", "0", false) < 0 ||
+        /* Only the gateway's address is told, none of the host's others. */
+        link_sysctl("ipv4", name, "arp_ignore", "1", false) < 0 ||
         link_sysctl("ipv4", name, "accept_redirects", "0", false) < 0 ||
         link_sysctl("ipv4", name, "send_redirects", "0", false) < 0 ||
         link_sysctl("ipv4", name, "accept_source_route", "0", false) < 0) {
@@ -221,7 +223,7 @@ int configure_guest_end(int guest_netlink, const struct veth *veth) {
 /* A link that does not exist is no failure. */
 int remove_link(int netlink, const char *name) {
     if (!is_link_name(name)) {
-        return failed_with(EINVAL, "link name", name);
+        return failed_with(EINVAL, "accept link name", name);
     }
     struct ifinfomsg link = {0};
     struct request request;

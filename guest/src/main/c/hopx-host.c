@@ -124,11 +124,11 @@ static int decode(char *word) {
             continue;
         }
         if (*from != '%' || digit(from[1]) < 0 || digit(from[2]) < 0) {
-            return failed_with(EINVAL, "decode", word);
+            return failed_with(EINVAL, "decode word", word);
         }
         char byte = (char)(digit(from[1]) << 4 | digit(from[2]));
         if (byte == 0) {
-            return failed_with(EINVAL, "decode", word);
+            return failed_with(EINVAL, "decode word", word);
         }
         *to++ = byte;
         from += 2;
@@ -165,11 +165,11 @@ static int number(const char *word, uint64_t *value) {
     char *end;
     errno = 0;
     if (*word < '0' || *word > '9') {
-        return failed_with(EINVAL, "number", word);
+        return failed_with(EINVAL, "read number", word);
     }
     *value = strtoull(word, &end, 10);
     if (errno != 0 || *end != 0) {
-        return failed_with(EINVAL, "number", word);
+        return failed_with(EINVAL, "read number", word);
     }
     return 0;
 }
@@ -187,7 +187,7 @@ static int run_namespaces(char **a, size_t count) {
         return -1;
     }
     if (mtu < 68 || mtu > 65535) {
-        return failed_with(EINVAL, "mtu", a[7]);
+        return failed_with(EINVAL, "accept mtu", a[7]);
     }
     struct veth veth = {a[4], a[5], a[6], (uint32_t)mtu};
     return make_namespaces(a[0], a[1], base, ids, &veth);
@@ -206,7 +206,7 @@ static int run_overlay(char **a, size_t count) {
 static int run_bind(char **a, size_t count) {
     (void)count;
     if (strcmp(a[2], "ro") != 0 && strcmp(a[2], "rw") != 0) {
-        return failed_with(EINVAL, "bind", a[2]);
+        return failed_with(EINVAL, "accept bind mode", a[2]);
     }
     return mount_bind(a[0], a[1], strcmp(a[2], "ro") == 0);
 }
@@ -281,7 +281,7 @@ static int run(const char *name, char **arguments, size_t count) {
         }
         /* Arguments come in full or in the short form, nothing between. */
         if (count != command->fewest && count != command->most) {
-            return failed_with(EINVAL, "arguments", name);
+            return failed_with(EINVAL, "take arguments", name);
         }
         for (size_t j = 0; j < count; j++) {
             if (decode(arguments[j]) < 0) {
@@ -290,7 +290,7 @@ static int run(const char *name, char **arguments, size_t count) {
         }
         return command->run(arguments, count);
     }
-    return failed_with(ENOSYS, "command", name);
+    return failed_with(ENOSYS, "find command", name);
 }
 
 static void die(const char *message) {
@@ -321,7 +321,7 @@ static void start(char *line) {
     size_t count = 0;
     while (line != NULL) {
         if (count == MAX_ARGUMENTS) {
-            failed_with(E2BIG, "arguments", name);
+            failed_with(E2BIG, "take arguments", name);
             reply(id, -1);
             return;
         }
@@ -362,7 +362,7 @@ static void reap(void) {
             if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
                 char what[64];
                 snprintf(what, sizeof what, "status %d", status);
-                failed_with(ECHILD, "run", what);
+                failed_with(ECHILD, "end a request properly", what);
                 reply(running[i].id, -1);
             }
         }

@@ -213,6 +213,7 @@ final class HostHelperTest {
     assertThat(Path.of("/sys/class/net", name, "mtu")).hasContent("1400\n");
     assertThat(Path.of("/proc/sys/net/ipv4/conf", name, "rp_filter")).hasContent("1\n");
     assertThat(Path.of("/proc/sys/net/ipv4/conf", name, "proxy_arp")).hasContent("0\n");
+    assertThat(Path.of("/proc/sys/net/ipv4/conf", name, "arp_ignore")).hasContent("1\n");
     Path ipv6 = Path.of("/proc/sys/net/ipv6/conf", name, "disable_ipv6");
     if (Files.exists(ipv6)) {
       assertThat(ipv6).hasContent("1\n");
@@ -273,7 +274,7 @@ final class HostHelperTest {
 
     assertThat(lab.mounts()).isEqualTo(mounts);
     assertThat(lab.files()).isEqualTo(files);
-    assertThat(ProcessHandle.of(helper.pid()).orElseThrow().children()).isEmpty();
+    awaitNoChildren();
   }
 
   @Test
@@ -682,11 +683,12 @@ final class HostHelperTest {
           .hasMessageContaining("shorter paths");
       assertThat(process.call(List.of("unmount", "/nowhere")).status()).isEqualTo("ok");
       assertThat(process.call(List.of("bogus", "x")).text()).contains("not implemented");
-      assertThat(process.call(List.of("mkdir", "/x", "08x", "0", "0")).step()).isEqualTo("number");
-      assertThat(process.call(List.of("unmount")).step()).isEqualTo("arguments");
+      assertThat(process.call(List.of("mkdir", "/x", "08x", "0", "0")).step())
+          .isEqualTo("read number");
+      assertThat(process.call(List.of("unmount")).step()).isEqualTo("take arguments");
       assertThat(
               process.call(List.of("unmount", "1", "2", "3", "4", "5", "6", "7", "8", "9")).step())
-          .isEqualTo("arguments");
+          .isEqualTo("take arguments");
     }
   }
 
