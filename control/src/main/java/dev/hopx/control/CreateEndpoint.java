@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
+import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.SerializationFeature;
@@ -101,44 +102,52 @@ final class CreateEndpoint {
       HttpExchange exchange, Caller caller, ObjectNode body, Optional<Repetition> repetition) {
     NewSandbox wanted = requests.parseCreate(body);
     AtomicBoolean gone = new AtomicBoolean();
+    Map<String, @Nullable Object> answer = new LinkedHashMap<>();
+    SandboxRecord sandbox;
     try (HttpExchange.DisconnectWatch _ = exchange.onDisconnect(() -> gone.set(true))) {
-      Map<String, @Nullable Object> answer = new LinkedHashMap<>();
-      SandboxRecord sandbox =
+      sandbox =
           service.create(
               caller,
               wanted,
               gone::get,
-              (handle, started) -> {
-                SandboxToken token = tokens.issue(started.id().value());
-                answer.putAll(SandboxJson.of(started));
-                answer.put("token_expires_at", Timestamps.format(token.expires()));
-                repetition.ifPresent(
-                    known ->
-                        IdempotencyRows.put(
-                            handle,
-                            caller.organizationId(),
-                            known.key(),
-                            new IdempotencyRows.Answer(
-                                known.bodyDigest(),
-                                started.id().value(),
-                                CANONICAL.writeValueAsString(answer),
-                                token.id()),
-                            clock.instant()));
-                answer.put("auth_token", token.value());
-              });
-      boolean delivered = false;
-      try {
-        if (!gone.get()) {
-          answer.put("request_id", exchange.requestId());
-          exchange.sendJson(201, answer);
-          delivered = !gone.get();
-        }
-      } finally {
-        if (!delivered) {
-          service.discard(sandbox);
-        }
+              (handle, started) -> prepare(handle, started, repetition, answer));
+    }
+    // The watch has ended: a client that closes because it has its answer is not one that left.
+    boolean delivered = false;
+    try {
+      if (!gone.get()) {
+        answer.put("request_id", exchange.requestId());
+        exchange.sendJson(201, answer);
+        delivered = true;
+      }
+    } finally {
+      if (!delivered) {
+        service.discard(sandbox);
       }
     }
+  }
+
+  private void prepare(
+      Handle handle,
+      SandboxRecord started,
+      Optional<Repetition> repetition,
+      Map<String, @Nullable Object> answer) {
+    SandboxToken token = tokens.issue(started.id().value());
+    answer.putAll(SandboxJson.of(started));
+    answer.put("token_expires_at", Timestamps.format(token.expires()));
+    repetition.ifPresent(
+        known ->
+            IdempotencyRows.put(
+                handle,
+                started.organizationId(),
+                known.key(),
+                new IdempotencyRows.Answer(
+                    known.bodyDigest(),
+                    started.id().value(),
+                    CANONICAL.writeValueAsString(answer),
+                    token.id()),
+                clock.instant()));
+    answer.put("auth_token", token.value());
   }
 
   private void repeat(

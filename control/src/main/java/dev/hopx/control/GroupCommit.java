@@ -118,12 +118,12 @@ final class GroupCommit implements AutoCloseable {
       handle.savepoint(savepoint);
       try {
         T value = work.apply(handle);
+        handle.releaseSavepoint(savepoint);
         outcome = () -> result.complete(value);
       } catch (RuntimeException | Error e) {
         handle.rollbackToSavepoint(savepoint);
         outcome = () -> result.completeExceptionally(e);
       }
-      handle.releaseSavepoint(savepoint);
     }
 
     void publish() {

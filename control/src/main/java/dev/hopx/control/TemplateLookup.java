@@ -39,9 +39,8 @@ final class TemplateLookup {
           ErrorCode.CONFLICT,
           "Template "
               + template.name()
-              + " is not ready yet. Prepare it with: ./hopx templates prepare "
-              + template.name()
-              + " – or wait while that runs, and try again",
+              + " is not ready yet. ./hopx up prepares it and ./hopx status shows its state; try"
+              + " again when it is ready",
           Map.of(
               "template",
               template.name(),

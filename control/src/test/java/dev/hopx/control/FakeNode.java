@@ -1,0 +1,117 @@
+package dev.hopx.control;
+
+import dev.hopx.channel.Guest;
+import dev.hopx.node.IsolationLevel;
+import dev.hopx.node.Node;
+import dev.hopx.node.NodeException;
+import dev.hopx.node.Sandbox;
+import dev.hopx.node.SandboxId;
+import dev.hopx.node.SandboxSpec;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+
+/** A node whose sandboxes are entries of a map; outlives the service, as a real machine does. */
+final class FakeNode implements Node {
+  private final Map<SandboxId, FakeSandbox> sandboxes = new ConcurrentHashMap<>();
+  private final AtomicInteger creations = new AtomicInteger();
+  private volatile Consumer<SandboxSpec> duringCreate = _ -> {};
+  private volatile Consumer<SandboxId> duringDelete = _ -> {};
+
+  /** Runs in each creation, after the sandbox is there; throw to fail with it half made. */
+  void duringCreate(Consumer<SandboxSpec> action) {
+    duringCreate = action;
+  }
+
+  /** Runs in each removal, before the sandbox is gone; throw to fail. */
+  void duringDelete(Consumer<SandboxId> action) {
+    duringDelete = action;
+  }
+
+  /** Ends a sandbox's process 1. */
+  void kill(SandboxId id) {
+    sandboxes.computeIfPresent(id, (_, sandbox) -> sandbox.dead());
+  }
+
+  /** As after a reboot of the machine. */
+  void lose(SandboxId id) {
+    sandboxes.remove(id);
+  }
+
+  /** How many creations were begun. */
+  int creations() {
+    return creations.get();
+  }
+
+  @Override
+  public String name() {
+    return "node-a";
+  }
+
+  @Override
+  public Sandbox create(SandboxSpec spec) {
+    creations.incrementAndGet();
+    FakeSandbox sandbox = new FakeSandbox(spec, Instant.now(), true);
+    if (sandboxes.putIfAbsent(spec.id(), sandbox) != null) {
+      throw new NodeException("There is a sandbox " + spec.id() + " already");
+    }
+    duringCreate.accept(spec);
+    return sandbox;
+  }
+
+  @Override
+  public Optional<Sandbox> find(SandboxId id) {
+    return Optional.ofNullable(sandboxes.get(id));
+  }
+
+  @Override
+  public List<Sandbox> list() {
+    return List.copyOf(sandboxes.values());
+  }
+
+  @Override
+  public void delete(SandboxId id) {
+    duringDelete.accept(id);
+    sandboxes.remove(id);
+  }
+
+  @Override
+  public void close() {}
+
+  private record FakeSandbox(SandboxSpec spec, Instant created, boolean isAlive)
+      implements Sandbox {
+    FakeSandbox dead() {
+      return new FakeSandbox(spec, created, false);
+    }
+
+    @Override
+    public SandboxId id() {
+      return spec.id();
+    }
+
+    @Override
+    public IsolationLevel isolation() {
+      return IsolationLevel.CONTAINER_PRIVATE_IDS;
+    }
+
+    @Override
+    public Guest guest() {
+      throw new UnsupportedOperationException("The control plane does not look inside");
+    }
+
+    @Override
+    public Path stateDirectory() {
+      return Path.of("/nonexistent", spec.id().value());
+    }
+
+    @Override
+    public long memoryBytes() {
+      return 0;
+    }
+  }
+}
