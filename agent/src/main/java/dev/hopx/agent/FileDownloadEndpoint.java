@@ -10,6 +10,7 @@ import dev.hopx.http.RouteHandler;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -126,10 +127,8 @@ final class FileDownloadEndpoint implements RouteHandler<AgentSession> {
   }
 
   private static String entityTag(FileStat stat) {
-    return "\"%x-%x-%x\""
-        .formatted(
-            stat.inode(),
-            stat.size(),
-            stat.modified().getEpochSecond() * 1_000_000_000L + stat.modified().getNano());
+    Instant modified = stat.modified();
+    return "\"%x-%x-%x-%x\""
+        .formatted(stat.inode(), stat.size(), modified.getEpochSecond(), modified.getNano());
   }
 }

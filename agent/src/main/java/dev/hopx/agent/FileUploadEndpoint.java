@@ -44,8 +44,9 @@ final class FileUploadEndpoint implements RouteHandler<AgentSession> {
     try (Upload upload = new Upload(session)) {
       exchange.queryParameter("path").ifPresent(path -> upload.fields.put("path", path));
       MultipartReader parts = exchange.multipart();
-      Optional<MultipartReader.Part> part;
-      while ((part = parts.next()).isPresent()) {
+      for (Optional<MultipartReader.Part> part = parts.next();
+          part.isPresent();
+          part = parts.next()) {
         upload.take(part.get());
       }
       upload.finish();

@@ -18,8 +18,7 @@ final class GuestWrites {
   /** Copies to the end of {@code source}, whose own failures are thrown as they are. */
   static void copy(InputStream source, GuestFileSink sink) throws IOException {
     byte[] buffer = new byte[BUFFER];
-    int count;
-    while ((count = source.read(buffer)) >= 0) {
+    for (int count = source.read(buffer); count >= 0; count = source.read(buffer)) {
       write(sink, buffer, count);
     }
   }

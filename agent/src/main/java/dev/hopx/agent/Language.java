@@ -6,24 +6,17 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /** Languages of {@code /execute}, each with the names that clients use for it (EXE-03). */
 enum Language {
-  PYTHON("python", "python3", "py"),
-  JAVASCRIPT("javascript", "js", "node", "nodejs"),
-  BASH("bash", "sh", "shell"),
-  GO("go", "golang");
-
-  private final List<String> names;
-
-  Language(String... names) {
-    this.names = List.of(names);
-  }
+  PYTHON,
+  JAVASCRIPT,
+  BASH,
+  GO;
 
   /** The name that responses give. */
   String canonicalName() {
-    return names.getFirst();
+    return name().toLowerCase(Locale.ROOT);
   }
 
   static List<String> canonicalNames() {
@@ -34,17 +27,16 @@ enum Language {
    * @throws ApiException {@code INVALID_REQUEST} with what is supported
    */
   static Language parse(String name) {
-    String wanted = name.strip().toLowerCase(Locale.ROOT);
-    for (Language language : values()) {
-      if (language.names.contains(wanted)) {
-        return language;
-      }
-    }
-    String supported =
-        Arrays.stream(values()).map(Language::canonicalName).collect(Collectors.joining(", "));
-    throw new ApiException(
-        ErrorCode.INVALID_REQUEST,
-        "Invalid language: " + name + ". Supported: " + supported,
-        Map.of("field", "language", "supported", canonicalNames()));
+    return switch (name.strip().toLowerCase(Locale.ROOT)) {
+      case "python", "python3", "py" -> PYTHON;
+      case "javascript", "js", "node", "nodejs" -> JAVASCRIPT;
+      case "bash", "sh", "shell" -> BASH;
+      case "go", "golang" -> GO;
+      default ->
+          throw new ApiException(
+              ErrorCode.INVALID_REQUEST,
+              "Invalid language: " + name + ". Supported: " + String.join(", ", canonicalNames()),
+              Map.of("field", "language", "supported", canonicalNames()));
+    };
   }
 }

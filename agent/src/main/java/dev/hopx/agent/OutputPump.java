@@ -37,8 +37,7 @@ final class OutputPump {
   private void pump() {
     byte[] buffer = new byte[BUFFER];
     try {
-      int count;
-      while ((count = stream.read(buffer)) >= 0) {
+      for (int count = stream.read(buffer); count >= 0; count = stream.read(buffer)) {
         keep(buffer, count);
       }
     } catch (IOException gone) {

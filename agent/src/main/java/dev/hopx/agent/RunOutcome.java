@@ -43,7 +43,7 @@ record RunOutcome(
     reply.put("stdout", stdout);
     reply.put("stderr", stderr);
     reply.put("exit_code", exitCode);
-    reply.put("execution_time", duration.toNanos() / 1_000 / 1e6);
+    reply.put("execution_time", Math.round(duration.toNanos() / 1e3) / 1e6);
     reply.put("timed_out", timedOut);
     reply.put("truncated", truncated);
     reply.put("timestamp", Instant.now());
