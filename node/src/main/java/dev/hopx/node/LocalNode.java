@@ -70,7 +70,7 @@ public final class LocalNode implements Node {
         new ContainerRuntime(
             options.crun(), options.runDirectory().resolve("crun"), options.startTimeout());
     LOG.info("Node {}: {}, at most {} sandboxes", options.name(), runtime.version(), slots.count());
-    this.remover = new SandboxRemover(options, host, controlGroups, runtime);
+    this.remover = new SandboxRemover(options, host, controlGroups, runtime, boot);
     this.creator =
         new SandboxCreator(
             options,
@@ -310,7 +310,7 @@ public final class LocalNode implements Node {
     private void settle(SandboxId id) {
       SandboxPaths paths = SandboxPaths.of(options, id);
       Optional<StoredSandbox> stored = StoredSandbox.read(paths.record());
-      if (stored.isPresent() && stored.get().isAlive(boot)) {
+      if (stored.isPresent() && stored.get().runningInit(boot).isPresent()) {
         adopt(stored.get(), paths);
       } else {
         remover.remove(id, stored);

@@ -18,13 +18,19 @@ final class SandboxRemover {
   private final HostHelper host;
   private final ControlGroups controlGroups;
   private final ContainerRuntime runtime;
+  private final String boot;
 
   SandboxRemover(
-      NodeOptions options, HostHelper host, ControlGroups controlGroups, ContainerRuntime runtime) {
+      NodeOptions options,
+      HostHelper host,
+      ControlGroups controlGroups,
+      ContainerRuntime runtime,
+      String boot) {
     this.options = options;
     this.host = host;
     this.controlGroups = controlGroups;
     this.runtime = runtime;
+    this.boot = boot;
   }
 
   /**
@@ -34,7 +40,7 @@ final class SandboxRemover {
   void remove(SandboxId id, Optional<StoredSandbox> stored) {
     SandboxPaths paths = SandboxPaths.of(options, id);
     List<RuntimeException> failures = new ArrayList<>();
-    attempt(failures, () -> kill(id, stored.flatMap(StoredSandbox::init)));
+    attempt(failures, () -> kill(id, stored.flatMap(known -> known.runningInit(boot))));
     attempt(failures, () -> stored.ifPresent(known -> host.removeLink(known.slot().link())));
     attempt(failures, () -> unmount(paths));
     attempt(failures, () -> unpin(paths));
@@ -56,10 +62,14 @@ final class SandboxRemover {
     }
   }
 
-  /** Ends every process of the sandbox. */
+  /**
+   * Ends every process of the sandbox.
+   *
+   * @param init its process 1, if that runs
+   */
   void kill(SandboxId id, Optional<ProcessIdentity> init) {
     SandboxGroups groups = controlGroups.of(id);
-    if (init.isPresent() && init.get().isAlive()) {
+    if (init.isPresent()) {
       // The kernel ends a pid namespace with its process 1: one signal instead of one for each.
       init.get().kill();
       long deadline = System.nanoTime() + NAMESPACE_DEATH.toNanos();

@@ -86,8 +86,8 @@ record StoredSandbox(
         new SandboxId(id), template, Path.of(rootFileSystem), resources, internet, labels);
   }
 
-  /** True when its process 1 runs now, in the boot {@code currentBoot}. */
-  boolean isAlive(String currentBoot) {
-    return boot.equals(currentBoot) && init.isPresent() && init.get().isAlive();
+  /** Its process 1 if that runs now, in the boot {@code currentBoot}. */
+  Optional<ProcessIdentity> runningInit(String currentBoot) {
+    return boot.equals(currentBoot) ? init.filter(ProcessIdentity::isAlive) : Optional.empty();
   }
 }
