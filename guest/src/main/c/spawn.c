@@ -1,5 +1,6 @@
 // Making children. The parent's part opens only what user code cannot tamper with: pipes, and
 // terminals through a descriptor of /dev/pts that is older than any user code.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -128,11 +129,22 @@ bool parse_task(struct reader *payload, struct task_request *request) {
 
 // ---- the child's part
 
+// gVisor and kernels before 5.9 do not know close_range.
+static void close_listed(unsigned first, unsigned last) {
+  DIR *descriptors = opendir("/proc/self/fd");
+  if (descriptors == NULL) return;
+  const struct dirent *entry;
+  while ((entry = readdir(descriptors)) != NULL) {
+    if (entry->d_name[0] == '.') continue;
+    unsigned fd = (unsigned)strtoul(entry->d_name, NULL, 10);
+    if (fd >= first && fd <= last && (int)fd != dirfd(descriptors)) (void)close((int)fd);
+  }
+  (void)closedir(descriptors);
+}
+
 static void close_range_or_each(unsigned first, unsigned last) {
   if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
-  struct rlimit files;
-  unsigned end = getrlimit(RLIMIT_NOFILE, &files) == 0 ? (unsigned)files.rlim_cur : 65536;
-  for (unsigned fd = first; fd <= last && fd < end; fd++) (void)close((int)fd);
+  close_listed(first, last);
 }
 
 // Keeps 0 to 2 and up to two more (-1: none). The child waits with what it holds, and a held end of

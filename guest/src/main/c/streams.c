@@ -668,7 +668,9 @@ static bool send_signal(struct stream *stream, struct reader *payload) {
 }
 
 static bool resize(struct stream *stream, struct reader *payload) {
-  struct winsize size = {.ws_col = read_u16(payload), .ws_row = read_u16(payload)};
+  struct winsize size = {0};
+  size.ws_col = read_u16(payload);  // one by one: an initialiser has no order
+  size.ws_row = read_u16(payload);
   if (!reader_finished(payload) || !(stream->flags & SPAWN_PTY)) return false;
   // Either end of the terminal may be closed already, the other one serves as well.
   int fd = stream->input.fd >= 0 ? stream->input.fd : stream->outputs[0].fd;

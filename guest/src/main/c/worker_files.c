@@ -213,6 +213,8 @@ _Noreturn void run_make_directory(const struct task_request *request) {
   }
   mode_t mode = request->mode & 07777;
   bool made = mkdirat(target.directory, target.name, mode) == 0;
+  // mkdir itself leaves the set-id bits out.
+  if (made && (mode & 06000)) made = fchmodat(target.directory, target.name, mode, 0) == 0;
   finish_errno(!made && !(parents && errno == EEXIST));
 }
 
