@@ -557,10 +557,11 @@ public final class GuestChannel implements Guest, AutoCloseable {
             "Process " + process.pid() + " was never started; release it");
       }
       GuestStream stream = GuestStream.ofAdopted(entry, stdoutOffset, stderrOffset);
-      stream.attach(connection, entry);
       adoptable.remove(entry.stream());
       givenUp.add(entry.stream());
+      // Known before it is resumed: the guest may answer at once.
       streams.put(entry.stream(), stream);
+      stream.attach(connection, entry);
       return new StreamProcess(this, settings, stream, entry.pid(), Optional.of(hook));
     } catch (ProtocolViolation e) {
       violation = e;

@@ -41,6 +41,9 @@ public final class GuestListener implements AutoCloseable {
   private final GuestChannel channel;
   private final Thread acceptor;
 
+  /** Of the accepting thread alone. */
+  private long refused;
+
   private GuestListener(
       String name,
       Path path,
@@ -148,7 +151,15 @@ public final class GuestListener implements AutoCloseable {
     try {
       int pid = PeerCredentials.pid(socket);
       if (!admitted.test(pid)) {
-        LOG.info("{}: refused a connection of process {}, which is not process 1", name, pid);
+        refused++;
+        // A loop inside must not fill the host's log: said at 1, 2, 4, 8, … of them.
+        if (Long.bitCount(refused) == 1) {
+          LOG.warn(
+              "{}: refused {} connections, this one of process {}, which is not the sandbox's first",
+              name,
+              refused,
+              pid);
+        }
         return false;
       }
       taken = shakeHands(socket);
@@ -206,10 +217,7 @@ public final class GuestListener implements AutoCloseable {
     }
   }
 
-  /**
-   * Ends the channel, removes the socket and returns when the accepting thread has ended.
-   * Idempotent.
-   */
+  /** Ends the channel and removes the socket. The guest's processes are left alone. Idempotent. */
   @Override
   public void close() {
     channel.close();

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -63,7 +64,7 @@ final class RealGuest implements AutoCloseable {
 
     /** Breaks what is connected now, in the middle of whatever it does. */
     void cut() throws IOException {
-      for (SocketChannel socket : open) {
+      for (SocketChannel socket : List.copyOf(open)) {
         open.remove(socket);
         socket.close();
       }

@@ -488,12 +488,17 @@ class RealGuestTest {
         assertThat(text(connection.input())).isEqualTo("answer");
         assertThat(served.get()).isEqualTo("question");
       }
-      int port = server.getLocalPort();
-      server.close();
+      int port = unusedPort();
       assertThatThrownBy(() -> fixture.channel().dial("127.0.0.1", port))
           .satisfies(e -> hasKind(e, GuestException.Kind.UNREACHABLE))
           .hasMessageContaining("127.0.0.1:" + port);
       assertThat(guest.pid()).isPositive();
+    }
+  }
+
+  private static int unusedPort() throws IOException {
+    try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return server.getLocalPort();
     }
   }
 
