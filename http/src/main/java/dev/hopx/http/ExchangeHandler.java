@@ -65,9 +65,6 @@ final class ExchangeHandler extends Handler.Abstract {
       }
       exchange.fail(failure);
       sendError(exchange, new ApiException(ErrorCode.INTERNAL_ERROR, "Internal error"));
-      if (failure instanceof Error error && !(failure instanceof AssertionError)) {
-        throw error;
-      }
     }
   }
 

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.hopx.server;
+
+import org.jspecify.annotations.NullMarked;
