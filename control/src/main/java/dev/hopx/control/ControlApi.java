@@ -186,7 +186,7 @@ public final class ControlApi {
     return (exchange, _) -> handler.handle(exchange, caller(exchange));
   }
 
-  /** Both header forms; {@code X-API-Key} first, as the JavaScript SDK may send both. */
+  /** Takes the key from either header; {@code X-API-Key} counts where both are sent. */
   private Caller caller(HttpExchange exchange) {
     String key =
         exchange

@@ -151,13 +151,19 @@ final class SandboxRows {
    * full and its place in a listing is one at which it appeared.
    */
   static boolean start(
-      Handle handle, SandboxId id, String isolation, Optional<Instant> expires, Instant now) {
+      Handle handle,
+      SandboxId id,
+      String publicHost,
+      String isolation,
+      Optional<Instant> expires,
+      Instant now) {
     return handle
             .createUpdate(
-                "UPDATE sandboxes SET status = 'running', isolation = :isolation, expires_at ="
-                    + " :expires, created_at = :now, started_at = :now, updated_at = :now WHERE id"
-                    + " = :id AND status = 'creating'")
+                "UPDATE sandboxes SET status = 'running', public_host = :host, isolation ="
+                    + " :isolation, expires_at = :expires, created_at = :now, started_at = :now,"
+                    + " updated_at = :now WHERE id = :id AND status = 'creating'")
             .bind("id", id.value())
+            .bind("host", publicHost)
             .bind("isolation", isolation)
             .bind("expires", millis(expires))
             .bind("now", now.toEpochMilli())

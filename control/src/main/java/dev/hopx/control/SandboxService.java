@@ -107,9 +107,9 @@ public final class SandboxService implements AutoCloseable {
     try {
       Sandbox sandbox = node.create(spec(planned, wanted.template()));
       check(abandoned);
-      SandboxRecord published = publish(planned);
+      Published published = publish(planned);
       check(abandoned);
-      SandboxRecord started = markStarted(published, sandbox, onStarted);
+      SandboxRecord started = markStarted(planned, published, sandbox, onStarted);
       sweeper.expiryChanged();
       log.info("Sandbox {} of {} is running", started.id(), started.templateName());
       return started;
@@ -291,13 +291,15 @@ public final class SandboxService implements AutoCloseable {
 
   /** Publishes the agent of a sandbox found after a restart, on its port if it can be had. */
   void republish(SandboxRecord sandbox) {
-    SandboxRecord published = publish(sandbox);
+    Published published = publish(sandbox);
+    store.write(
+        handle -> SandboxRows.setPublicHost(handle, sandbox.id(), published.publicHost(), now()));
     if (published.agentPort() != sandbox.agentPort()) {
       log.warn(
           "Port {} is in use by another program; sandbox {} moved to {}",
           sandbox.agentPort(),
           sandbox.id(),
-          published.agentPort());
+          published.publicHost());
     }
   }
 
@@ -361,19 +363,11 @@ public final class SandboxService implements AutoCloseable {
   }
 
   /** Opens the sandbox's agent on its port or, where that cannot be had, on another. */
-  private SandboxRecord publish(SandboxRecord sandbox) {
+  private Published publish(SandboxRecord sandbox) {
     SandboxRecord candidate = sandbox;
     for (int attempt = 1; ; attempt++) {
       try {
-        String publicHost = endpoints.open(candidate);
-        SandboxRecord opened = candidate;
-        return store
-            .write(
-                handle -> {
-                  SandboxRows.setPublicHost(handle, opened.id(), publicHost, now());
-                  return SandboxRows.find(handle, opened.id());
-                })
-            .orElseThrow();
+        return new Published(candidate.agentPort(), endpoints.open(candidate));
       } catch (UncheckedIOException e) {
         if (attempt >= MAX_PORT_ATTEMPTS) {
           throw e;
@@ -392,21 +386,23 @@ public final class SandboxService implements AutoCloseable {
     return moved;
   }
 
-  private SandboxRecord markStarted(SandboxRecord published, Sandbox sandbox, StartHook onStarted) {
+  private SandboxRecord markStarted(
+      SandboxRecord planned, Published published, Sandbox sandbox, StartHook onStarted) {
     Instant now = now();
     return store.write(
         handle -> {
           boolean started =
               SandboxRows.start(
                   handle,
-                  published.id(),
+                  planned.id(),
+                  published.publicHost(),
                   sandbox.isolation().wireName(),
-                  expiry(now, published.timeoutSeconds()),
+                  expiry(now, planned.timeoutSeconds()),
                   now);
           if (!started) {
-            throw new IllegalStateException("Sandbox " + published.id() + " is being removed");
+            throw new IllegalStateException("Sandbox " + planned.id() + " is being removed");
           }
-          SandboxRecord record = SandboxRows.find(handle, published.id()).orElseThrow();
+          SandboxRecord record = SandboxRows.find(handle, planned.id()).orElseThrow();
           onStarted.started(handle, record);
           return record;
         });
@@ -529,4 +525,7 @@ public final class SandboxService implements AutoCloseable {
   interface StartHook {
     void started(Handle handle, SandboxRecord sandbox);
   }
+
+  /** Where the agent of a sandbox is reached. */
+  private record Published(int agentPort, String publicHost) {}
 }

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.function.Function;
-import org.flywaydb.core.Flyway;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.Jdbi;
 import org.sqlite.SQLiteConfig;
@@ -46,7 +45,7 @@ public final class Store implements AutoCloseable {
     createPrivately(file);
     HikariDataSource writer = pool("writer", dataSource(file, false), 1, false);
     try {
-      migrate(writer);
+      Migrations.apply(writer);
       return new Store(pool("reader", dataSource(file, true), READERS, true), writer);
     } catch (RuntimeException e) {
       writer.close();
@@ -112,13 +111,5 @@ public final class Store implements AutoCloseable {
     // The file does not drop connections, so none is ever replaced for its age.
     config.setMaxLifetime(0);
     return new HikariDataSource(config);
-  }
-
-  private static void migrate(HikariDataSource writer) {
-    Flyway.configure(Store.class.getClassLoader())
-        .dataSource(writer)
-        .locations("classpath:db/migration")
-        .load()
-        .migrate();
   }
 }

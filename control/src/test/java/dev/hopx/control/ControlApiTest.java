@@ -461,8 +461,7 @@ final class ControlApiTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {"1763382095000abcde", "x", "UPPER", "a.b", "%F0%9F%98%80", "1%27--"})
+  @ValueSource(strings = {"1763382095000abcde", "x", "UPPER", "a.b", "%F0%9F%98%80", "1%27--"})
   void anyUnknownIdIsNotFound(String id) {
     assertNoSandbox(control.call("GET", "/v1/sandboxes/" + id));
     assertNoSandbox(control.call("DELETE", "/v1/sandboxes/" + id));

@@ -1,5 +1,6 @@
 package dev.hopx.control;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -14,6 +15,7 @@ import java.util.concurrent.Future;
 import org.jdbi.v3.core.Handle;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.sqlite.SQLiteDataSource;
 
 final class StoreTest {
   @TempDir private Path directory;
@@ -59,6 +61,36 @@ final class StoreTest {
     }
     try (Store store = open()) {
       assertThat(ids(store)).containsExactly(7L);
+    }
+  }
+
+  @Test
+  void asksFlywayOnlyForADatabaseOfOtherMigrations() throws Exception {
+    SQLiteDataSource database = new SQLiteDataSource();
+    database.setUrl("jdbc:sqlite:" + directory.resolve("hopx.db"));
+    assertThat(Migrations.apply(database)).isTrue();
+    assertThat(Migrations.apply(database)).isFalse();
+    try (var connection = database.getConnection();
+        var statement = connection.createStatement()) {
+      statement.execute("PRAGMA user_version = 1");
+    }
+    assertThat(Migrations.apply(database)).isTrue();
+    assertThat(Migrations.apply(database)).isFalse();
+  }
+
+  @Test
+  void everyMigrationIsListed() throws Exception {
+    Path folder =
+        Path.of(
+                requireNonNull(
+                        Migrations.class
+                            .getClassLoader()
+                            .getResource(Migrations.FOLDER + "/" + Migrations.FILES.getFirst()))
+                    .toURI())
+            .getParent();
+    try (var files = Files.list(requireNonNull(folder))) {
+      assertThat(files.map(file -> file.getFileName().toString()).sorted().toList())
+          .isEqualTo(Migrations.FILES);
     }
   }
 
