@@ -6,6 +6,7 @@ import dev.hopx.channel.FileStat;
 import dev.hopx.channel.GuestException;
 import dev.hopx.http.HttpExchange;
 import dev.hopx.http.RouteHandler;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -18,7 +19,7 @@ final class FileListEndpoint implements RouteHandler<AgentSession> {
   static final int MAX_ENTRIES = 200_000;
 
   @Override
-  public void handle(HttpExchange exchange, AgentSession session) {
+  public void handle(HttpExchange exchange, AgentSession session) throws IOException {
     GuestPath path =
         GuestPath.parse(
             exchange
@@ -32,15 +33,17 @@ final class FileListEndpoint implements RouteHandler<AgentSession> {
       throw GuestFailures.about(path, ErrorCode.DIRECTORY_NOT_FOUND, failure);
     }
     entries.sort(Comparator.comparing(FileStat::path));
-    List<Map<String, Object>> files = new ArrayList<>(entries.size());
-    for (FileStat entry : entries) {
-      files.add(describe(path, entry));
-    }
-    Map<String, Object> reply = new LinkedHashMap<>();
-    reply.put("files", files);
-    reply.put("path", path.value());
-    reply.put("count", files.size());
-    exchange.sendJson(200, reply);
+    StreamedJson.send(
+        exchange,
+        json -> {
+          json.writeArrayPropertyStart("files");
+          for (FileStat entry : entries) {
+            json.writePOJO(describe(path, entry));
+          }
+          json.writeEndArray();
+          json.writeStringProperty("path", path.value());
+          json.writeNumberProperty("count", entries.size());
+        });
   }
 
   private static void add(List<FileStat> entries, FileStat entry, GuestPath path) {
