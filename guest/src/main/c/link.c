@@ -148,10 +148,12 @@ static void send_frame(const uint8_t *header, size_t header_length, const uint8_
   }
   // Bulk goes from the window to the socket without a copy; only what is left over is copied.
   size_t queued = host.queue_length;
-  struct iovec parts[3] = {{host.queue + host.queue_start, queued},
-                           {(void *)header, header_length},
-                           {(void *)data, length}};
-  size_t sent = send_now(queued > 0 ? parts : parts + 1, queued > 0 ? 3 : 2);
+  struct iovec parts[3];
+  int count = 0;
+  if (queued > 0) parts[count++] = (struct iovec){host.queue + host.queue_start, queued};
+  parts[count++] = (struct iovec){(void *)header, header_length};
+  parts[count++] = (struct iovec){(void *)data, length};
+  size_t sent = send_now(parts, count);
   size_t from_queue = sent < queued ? sent : queued;
   if (from_queue > 0) drop_sent(from_queue);
   sent -= from_queue;

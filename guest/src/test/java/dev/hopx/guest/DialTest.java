@@ -86,6 +86,7 @@ final class DialTest {
     try (ServerSocket server = listen()) {
       TestStream stream = dial("127.0.0.1", server.getLocalPort());
       try (Socket socket = server.accept()) {
+        assertThat(stream.record().code()).isZero();
         socket.setSoLinger(true, 0);
       }
       int connectionReset = 104;

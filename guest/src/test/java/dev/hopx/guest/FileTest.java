@@ -234,10 +234,10 @@ final class FileTest {
 
   @Test
   void listsManyEntriesOnce() throws IOException {
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 2000; i++) {
       Files.createFile(inside.resolve("entry-with-a-rather-long-name-" + i));
     }
-    assertThat(list(inside)).hasSize(5000);
+    assertThat(list(inside)).hasSize(2000);
   }
 
   @Test
@@ -472,12 +472,9 @@ final class FileTest {
 
   @Test
   void removesADeepTreeWithFewDescriptors() throws Exception {
-    String script =
-        "cd '"
-            + inside
-            + "' && i=0; while [ $i -lt 1500 ]; do mkdir d && cd d && touch f; "
-            + "i=$((i+1)); done";
-    assertThat(guest.spawn(SpawnRequest.shell(script)).awaitEnd().value()).isZero();
+    Path deep = inside.resolve("d/".repeat(1500));
+    Files.createDirectories(deep);
+    Files.createFile(deep.resolve("file"));
     assertThat(root(REMOVE, path(inside.resolve("d")).u8(1)).code()).isZero();
     assertThat(names(inside)).isEmpty();
   }
