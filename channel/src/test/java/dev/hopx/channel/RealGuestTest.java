@@ -194,7 +194,8 @@ class RealGuestTest {
                   }
                 });
         // Nobody reads yet: the process stops by itself, and no more than a window is here.
-        Thread.sleep(300);
+        awaitUntil(() -> available(process) == Protocol.MAX_WINDOW);
+        Thread.sleep(100);
         assertThat(process.stdout().available()).isEqualTo(Protocol.MAX_WINDOW);
         assertThat(sent).isNotDone();
         MessageDigest digest = MessageDigest.getInstance("SHA-256");
@@ -215,6 +216,14 @@ class RealGuestTest {
         assertThat(most).isLessThan(16_000_000);
         assertThat(guest.pid()).isPositive();
       }
+    }
+  }
+
+  private static int available(GuestProcess process) {
+    try {
+      return process.stdout().available();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
@@ -356,7 +365,7 @@ class RealGuestTest {
       awaitUntil(() -> names(files).stream().noneMatch(name -> name.startsWith(".hopx-")));
       assertThat(Path.of(missing)).doesNotExist();
 
-      // A full disk is told to who writes, in the middle.
+      // A write that cannot succeed says why, in the middle or at its end.
       assertThatThrownBy(
               () -> {
                 try (GuestFiles.GuestFileSink sink =
