@@ -47,20 +47,7 @@ public final class Main {
     CommandLine commands = new CommandLine(commands());
     commands.setOut(new PrintWriter(output, true, StandardCharsets.UTF_8));
     commands.setErr(new PrintWriter(errors, true, StandardCharsets.UTF_8));
-    commands.setExecutionStrategy(this::execute);
-    commands.setExecutionExceptionHandler(
-        (failure, _, _) -> {
-          if (failure instanceof ConfigurationException) {
-            errors.println("hopx: " + failure.getMessage());
-            return USAGE;
-          }
-          // A node says in its message what the host lacks; a trace would only hide it.
-          if (!(failure instanceof NodeException)) {
-            LoggerFactory.getLogger(Main.class).error("hopx failed", failure);
-          }
-          errors.println("hopx: " + failure.getMessage());
-          return FAILED;
-        });
+    commands.setExecutionStrategy(this::executeSafely);
     return commands.execute(arguments);
   }
 
@@ -106,6 +93,23 @@ public final class Main {
               .build());
     }
     return command;
+  }
+
+  private int executeSafely(ParseResult result) {
+    try {
+      return execute(result);
+    } catch (ConfigurationException unusable) {
+      errors.println("hopx: " + unusable.getMessage());
+      return USAGE;
+    } catch (NodeException impossible) {
+      // Its message says what this host lacks; a trace would only hide that.
+      errors.println("hopx: " + impossible.getMessage());
+      return FAILED;
+    } catch (RuntimeException failure) {
+      LoggerFactory.getLogger(Main.class).error("hopx failed", failure);
+      errors.println("hopx: " + failure.getMessage());
+      return FAILED;
+    }
   }
 
   private int execute(ParseResult result) {
