@@ -50,6 +50,10 @@ final class HostNetwork {
     }
   }
 
+  static boolean hasLink(String name) {
+    return Files.exists(LINKS.resolve(name));
+  }
+
   /** MTU of the link the default route leaves by, so that packets of sandboxes fit it. */
   static int mtu() {
     try {

@@ -39,4 +39,8 @@ final class KeyedLocks<K> {
       with(key, () -> key);
     }
   }
+
+  int size() {
+    return entries.size();
+  }
 }

@@ -31,6 +31,9 @@ public final class LocalNode implements Node {
   /** How long a start waits for the sandboxes it adopts to dial; those that are late go on. */
   static final Duration ADOPTION_WAIT = Duration.ofSeconds(10);
 
+  /** How long the end waits for removals in the background. */
+  static final Duration REMOVALS_WAIT = Duration.ofSeconds(5);
+
   static final Duration SWEEP_INTERVAL = Duration.ofSeconds(1);
 
   private final NodeOptions options;
@@ -46,6 +49,7 @@ public final class LocalNode implements Node {
   /** One creation or removal of an id at a time. */
   private final KeyedLocks<SandboxId> locks = new KeyedLocks<>();
 
+  private final DeferredRemovals removals = new DeferredRemovals();
   private final Thread sweeper;
   private final AdoptionReport adoption;
   private volatile boolean closed;
@@ -70,7 +74,7 @@ public final class LocalNode implements Node {
         new ContainerRuntime(
             options.crun(), options.runDirectory().resolve("crun"), options.startTimeout());
     LOG.info("Node {}: {}, at most {} sandboxes", options.name(), runtime.version(), slots.count());
-    this.remover = new SandboxRemover(options, host, controlGroups, runtime, boot);
+    this.remover = new SandboxRemover(options, host, controlGroups, runtime, removals, boot);
     this.creator =
         new SandboxCreator(
             options,
@@ -114,6 +118,7 @@ public final class LocalNode implements Node {
     HostSetup.privateDirectory(options.dataDirectory());
     HostSetup.privateDirectory(options.runDirectory());
     HostSetup.privateDirectory(SandboxPaths.dataDirectory(options));
+    HostSetup.privateDirectory(SandboxPaths.discarded(options));
     HostSetup.privateDirectory(SandboxPaths.runDirectory(options));
     HostSetup.allowPrograms(options.runDirectory());
     RunDirectoryLock runLock = RunDirectoryLock.take(options.runDirectory());
@@ -214,8 +219,14 @@ public final class LocalNode implements Node {
     remover.remove(id, StoredSandbox.read(paths.record()));
     if (sandbox != null) {
       sandboxes.remove(id);
-      slots.giveBack(sandbox.slot());
+      Slot slot = sandbox.slot();
+      remover.removeLink(slot.link(), () -> slots.giveBack(slot));
     }
+  }
+
+  /** Waits until the removals in the background are done; for tests. */
+  boolean awaitRemovals(Duration timeout) {
+    return removals.awaitAll(timeout);
   }
 
   private void requireOpen() {
@@ -256,6 +267,10 @@ public final class LocalNode implements Node {
         () -> {
           sweeper.interrupt();
           locks.awaitAll();
+          if (!removals.awaitAll(REMOVALS_WAIT)) {
+            LOG.info("Some files of deleted sandboxes are left for the next start to remove");
+          }
+          removals.close();
           sandboxes.values().forEach(LocalSandbox::close);
           if (sandboxes.isEmpty() && controlGroups.sandboxes().isEmpty()) {
             firewall.remove();
@@ -278,6 +293,7 @@ public final class LocalNode implements Node {
     }
 
     AdoptionReport run() {
+      remover.resume();
       for (SandboxId id : present()) {
         try {
           settle(id);
@@ -309,12 +325,26 @@ public final class LocalNode implements Node {
 
     private void settle(SandboxId id) {
       SandboxPaths paths = SandboxPaths.of(options, id);
-      Optional<StoredSandbox> stored = StoredSandbox.read(paths.record());
+      Optional<StoredSandbox> stored = readRecord(id, paths);
       if (stored.isPresent() && stored.get().runningInit(boot).isPresent()) {
         adopt(stored.get(), paths);
       } else {
         remover.remove(id, stored);
+        stored.ifPresent(known -> host.removeLink(known.slot().link()));
         removed.add(id);
+      }
+    }
+
+    /** A record that a power cut has spoilt is none; one of a running sandbox is not guessed. */
+    private Optional<StoredSandbox> readRecord(SandboxId id, SandboxPaths paths) {
+      try {
+        return StoredSandbox.read(paths.record());
+      } catch (NodeException e) {
+        if (controlGroups.of(id).isEmpty()) {
+          LOG.warn("Sandbox {} does not run and its record is spoilt: {}", id, e.getMessage());
+          return Optional.empty();
+        }
+        throw e;
       }
     }
 

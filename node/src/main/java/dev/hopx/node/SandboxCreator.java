@@ -14,9 +14,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Makes sandboxes, step by step; when one fails, what was done is undone in reverse. */
 final class SandboxCreator {
+  private static final Logger LOG = LoggerFactory.getLogger(SandboxCreator.class);
+
   private final NodeOptions options;
   private final HostHelper host;
   private final Path guestProgram;
@@ -102,7 +106,7 @@ final class SandboxCreator {
 
     LocalSandbox run() {
       begin(CreationStep.SLOT);
-      Slot slot = slots.take();
+      Slot slot = takeSlot();
       cleanup.push("slot", () -> slots.giveBack(slot));
 
       begin(CreationStep.DIRECTORIES);
@@ -164,6 +168,16 @@ final class SandboxCreator {
       return new LocalSandbox(running, paths, groups, listener);
     }
 
+    /** A slot whose link is there belongs to a sandbox that could not be adopted. */
+    private Slot takeSlot() {
+      Slot slot = slots.take();
+      while (HostNetwork.hasLink(slot.link())) {
+        LOG.warn("Slot {} is not used: somebody has its link {}", slot.number(), slot.link());
+        slot = slots.take();
+      }
+      return slot;
+    }
+
     private void makeDirectories() {
       makeDirectory(paths.data(), "rwx--x--x");
       cleanup.push("data directory", () -> host.removeTree(paths.data()));
@@ -198,9 +212,10 @@ final class SandboxCreator {
         throw new NodeException(
             "The template's root file system " + template + " does not exist; prepare it again");
       }
-      long owner = slot.ids().base();
-      host.makeDirectory(paths.upper(), 0755, owner, owner);
-      host.makeDirectory(paths.work(), 0700, owner, owner);
+      makeDirectory(paths.upper(), "rwxr-xr-x");
+      makeDirectory(paths.work(), "rwx------");
+      UpperLayer.own(paths.upper(), slot.ids());
+      UpperLayer.own(paths.work(), slot.ids());
       UpperLayer layer = new UpperLayer(template, paths.upper(), slot.ids());
       layer.directory("proc");
       layer.directory("sys");

@@ -26,6 +26,11 @@ record SandboxPaths(Path data, Path run) {
     return options.dataDirectory().resolve("sandboxes");
   }
 
+  /** Where directories of deleted sandboxes wait for their removal. */
+  static Path discarded(NodeOptions options) {
+    return options.dataDirectory().resolve("discarded");
+  }
+
   static Path runDirectory(NodeOptions options) {
     return options.runDirectory().resolve("sandboxes");
   }

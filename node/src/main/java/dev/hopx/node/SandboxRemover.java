@@ -1,14 +1,21 @@
 package dev.hopx.node;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Stream;
 
 /**
  * Removes all that a sandbox may have, whether it was whole, half made or half removed. Every step
  * is tried; the record of the sandbox goes last and only when all else is gone, so that a later try
- * knows what to look for.
+ * knows what to look for. When {@link #remove} returns, its processes are dead and its name is free
+ * again; its files and its network link, which nobody uses any more, go in the background.
  */
 final class SandboxRemover {
   /** How long the kernel gets to end the whole pid namespace once process 1 was killed. */
@@ -18,6 +25,7 @@ final class SandboxRemover {
   private final HostHelper host;
   private final ControlGroups controlGroups;
   private final ContainerRuntime runtime;
+  private final DeferredRemovals removals;
   private final String boot;
 
   SandboxRemover(
@@ -25,11 +33,13 @@ final class SandboxRemover {
       HostHelper host,
       ControlGroups controlGroups,
       ContainerRuntime runtime,
+      DeferredRemovals removals,
       String boot) {
     this.options = options;
     this.host = host;
     this.controlGroups = controlGroups;
     this.runtime = runtime;
+    this.removals = removals;
     this.boot = boot;
   }
 
@@ -41,14 +51,13 @@ final class SandboxRemover {
     SandboxPaths paths = SandboxPaths.of(options, id);
     List<RuntimeException> failures = new ArrayList<>();
     attempt(failures, () -> kill(id, stored.flatMap(known -> known.runningInit(boot))));
-    attempt(failures, () -> stored.ifPresent(known -> host.removeLink(known.slot().link())));
     attempt(failures, () -> unmount(paths));
     attempt(failures, () -> unpin(paths));
     attempt(failures, () -> controlGroups.of(id).remove());
     attempt(failures, () -> host.removeTree(runtime.stateOf(id)));
     attempt(failures, () -> host.removeTree(paths.run()));
     if (failures.isEmpty()) {
-      attempt(failures, () -> host.removeTree(paths.data()));
+      attempt(failures, () -> discard(paths.data()));
     }
     if (!failures.isEmpty()) {
       NodeException failure =
@@ -78,6 +87,46 @@ final class SandboxRemover {
       }
     }
     groups.killAll();
+  }
+
+  /** Takes a link away in the background; then {@code then} is run. */
+  void removeLink(String link, Runnable then) {
+    removals.add(
+        "link " + link,
+        () -> {
+          host.removeLink(link);
+          then.run();
+        });
+  }
+
+  /** Goes on with what an earlier server had no time to remove. */
+  void resume() {
+    for (Path directory : discarded()) {
+      removals.add(directory.toString(), () -> host.removeTree(directory));
+    }
+  }
+
+  /** Out of the way at once, off the disk in the background. */
+  private void discard(Path directory) {
+    if (!Files.exists(directory)) {
+      return;
+    }
+    Path target =
+        SandboxPaths.discarded(options).resolve(directory.getFileName() + "-" + UUID.randomUUID());
+    try {
+      Files.move(directory, target, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      throw new NodeException("Cannot move " + directory + " to " + target + ": " + e, e);
+    }
+    removals.add(target.toString(), () -> host.removeTree(target));
+  }
+
+  private List<Path> discarded() {
+    try (Stream<Path> entries = Files.list(SandboxPaths.discarded(options))) {
+      return entries.toList();
+    } catch (IOException e) {
+      throw new NodeException("Cannot list " + SandboxPaths.discarded(options) + ": " + e, e);
+    }
   }
 
   void unmount(SandboxPaths paths) {

@@ -57,8 +57,10 @@ record StoredSandbox(
         return Optional.empty();
       }
       return Optional.of(MAPPER.readValue(Files.readAllBytes(file), StoredSandbox.class));
-    } catch (IOException | JacksonException e) {
-      throw new NodeException("Cannot understand " + file + ": " + e.getMessage(), e);
+    } catch (IOException e) {
+      throw new NodeException("Cannot read " + file + ": " + e, e);
+    } catch (JacksonException e) {
+      throw new NodeException("Cannot understand " + file + ": " + e.getOriginalMessage(), e);
     }
   }
 

@@ -20,7 +20,7 @@ final class UpperLayer {
 
   private final Path lower;
   private final Path upper;
-  private final int owner;
+  private final IdRange ids;
 
   /**
    * @param lower the template's root
@@ -29,7 +29,7 @@ final class UpperLayer {
   UpperLayer(Path lower, Path upper, IdRange ids) {
     this.lower = lower;
     this.upper = upper;
-    this.owner = ids.owner();
+    this.ids = ids;
   }
 
   /** Makes a directory below the root, and those above it, unless the template has it. */
@@ -50,7 +50,7 @@ final class UpperLayer {
     try {
       Files.write(target, content);
       Files.setPosixFilePermissions(target, FILE);
-      own(target);
+      own(target, ids);
     } catch (IOException e) {
       throw new NodeException("Cannot write " + target + ": " + e, e);
     }
@@ -97,14 +97,19 @@ final class UpperLayer {
       }
       Files.createDirectory(target);
       Files.setPosixFilePermissions(target, mode);
-      own(target);
+      own(target, ids);
     } catch (IOException e) {
       throw new NodeException("Cannot make " + target + ": " + e, e);
     }
   }
 
-  private void own(Path target) throws IOException {
-    Files.setAttribute(target, "unix:gid", owner, LinkOption.NOFOLLOW_LINKS);
-    Files.setAttribute(target, "unix:uid", owner, LinkOption.NOFOLLOW_LINKS);
+  /** Gives a file, directory or link of this process's own to the sandbox's root. */
+  static void own(Path target, IdRange ids) {
+    try {
+      Files.setAttribute(target, "unix:gid", ids.owner(), LinkOption.NOFOLLOW_LINKS);
+      Files.setAttribute(target, "unix:uid", ids.owner(), LinkOption.NOFOLLOW_LINKS);
+    } catch (IOException e) {
+      throw new NodeException("Cannot change the owner of " + target + ": " + e, e);
+    }
   }
 }

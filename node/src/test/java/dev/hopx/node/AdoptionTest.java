@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A new server finds what an earlier one has left, however that one ended. */
 final class AdoptionTest {
@@ -63,6 +65,55 @@ final class AdoptionTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(names = {"RECORD", "FILES", "CONTROL_GROUPS", "HANDSHAKE", "READY"})
+  void removesWhatAServerHadHalfMade(CreationStep last) throws Exception {
+    try (NodeLab lab = new NodeLab()) {
+      Process server =
+          startServer(DoomedServer.arguments(lab.options(), TestRootFileSystem.find(), last));
+      try {
+        awaitReady(server);
+        assertThat(server.waitFor()).isEqualTo(9);
+      } finally {
+        server.destroyForcibly();
+      }
+      LocalNode node = lab.node();
+      assertThat(node.adoption().removed()).hasSize(1);
+      assertThat(node.adoption().problems()).isEmpty();
+      assertThat(node.list()).isEmpty();
+      assertThat(lab.mounts()).isEmpty();
+      assertThat(lab.controlGroups()).isEmpty();
+      assertThat(lab.links()).isEmpty();
+    }
+  }
+
+  @Test
+  void aSpoiltRecordOfADeadSandboxIsRemovedOneOfALivingKept() throws Exception {
+    try (NodeLab lab = new NodeLab()) {
+      LocalSandbox dead = (LocalSandbox) lab.create();
+      LocalSandbox alive = (LocalSandbox) lab.create();
+      byte[] record = Files.readAllBytes(SandboxPaths.of(lab.options(), alive.id()).record());
+      lab.stopNode();
+      NodeLab.kill(dead);
+      for (LocalSandbox sandbox : List.of(dead, alive)) {
+        Files.writeString(SandboxPaths.of(lab.options(), sandbox.id()).record(), "{\"id\":");
+      }
+      LocalNode node = lab.node();
+      assertThat(node.adoption().removed()).containsExactly(dead.id());
+      assertThat(node.adoption().problems())
+          .singleElement()
+          .asString()
+          .contains(alive.id().value(), "Cannot understand");
+      assertThat(alive.init().isAlive()).isTrue();
+      assertThat(((LocalSandbox) lab.create()).slot().link())
+          .as("a link of its own, not that of the sandbox nobody knows")
+          .isNotEqualTo(alive.slot().link());
+      lab.stopNode();
+      Files.write(SandboxPaths.of(lab.options(), alive.id()).record(), record);
+      assertThat(lab.node().adoption().adopted()).contains(alive.id()).hasSize(2);
+    }
+  }
+
   @Test
   void adoptsTwiceAndDeletes() throws Exception {
     try (NodeLab lab = new NodeLab()) {
@@ -74,6 +125,7 @@ final class AdoptionTest {
       assertThat(NodeLab.sh(sandbox, "echo here").output()).isEqualTo("here");
       lab.node().delete(id);
       assertThat(lab.node().list()).isEmpty();
+      assertThat(lab.node().awaitRemovals(Duration.ofSeconds(30))).isTrue();
       assertThat(lab.links()).isEmpty();
       assertThat(lab.controlGroups()).isEmpty();
       assertThat(lab.mounts()).isEmpty();
@@ -86,7 +138,7 @@ final class AdoptionTest {
       LocalSandbox dead = (LocalSandbox) lab.create();
       Sandbox alive = lab.create();
       lab.stopNode();
-      dead.init().kill();
+      NodeLab.kill(dead);
       assertThat(lab.node().adoption().removed()).containsExactly(dead.id());
       assertThat(lab.node().adoption().adopted()).containsExactly(alive.id());
       assertThat(lab.links()).hasSize(1);
@@ -98,7 +150,7 @@ final class AdoptionTest {
   void noticesTheEndOfProcessOne() throws Exception {
     try (NodeLab lab = new NodeLab()) {
       LocalSandbox sandbox = (LocalSandbox) lab.create();
-      sandbox.init().kill();
+      NodeLab.kill(sandbox);
       for (int i = 0; i < 100 && sandbox.isAlive(); i++) {
         Thread.sleep(50);
       }
@@ -114,7 +166,7 @@ final class AdoptionTest {
       LocalSandbox sandbox = (LocalSandbox) lab.create();
       lab.stopNode();
       Path record = SandboxPaths.of(lab.options(), sandbox.id()).record();
-      sandbox.init().kill();
+      NodeLab.kill(sandbox);
       // This test's own process has taken the number of the old process 1.
       StoredSandbox stored = StoredSandbox.read(record).orElseThrow();
       ProcessIdentity self = ProcessIdentity.of(ProcessHandle.current().pid()).orElseThrow();
@@ -146,7 +198,7 @@ final class AdoptionTest {
     }
   }
 
-  private static void killServerWith(NodeLab lab, int count) throws Exception {
+  private static Process startServer(List<String> arguments) throws IOException {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -158,8 +210,13 @@ final class AdoptionTest {
                 "-cp",
                 System.getProperty("java.class.path"),
                 DoomedServer.class.getName()));
-    command.addAll(DoomedServer.arguments(lab.options(), count, TestRootFileSystem.find()));
-    Process server = new ProcessBuilder(command).redirectErrorStream(true).start();
+    command.addAll(arguments);
+    return new ProcessBuilder(command).redirectErrorStream(true).start();
+  }
+
+  private static void killServerWith(NodeLab lab, int count) throws Exception {
+    Process server =
+        startServer(DoomedServer.arguments(lab.options(), count, TestRootFileSystem.find()));
     try {
       assertThat(awaitReady(server)).as("what the server printed").contains(DoomedServer.READY);
     } finally {

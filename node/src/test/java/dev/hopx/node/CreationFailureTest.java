@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -14,16 +16,16 @@ final class CreationFailureTest {
   @Test
   void everyStepIsUndone() throws Exception {
     try (NodeLab lab = new NodeLab()) {
-      CreationStep[] failing = new CreationStep[1];
+      Set<CreationStep> failing = EnumSet.noneOf(CreationStep.class);
       LocalNode node =
           lab.start(
               step -> {
-                if (step == failing[0]) {
+                if (failing.contains(step)) {
                   throw new NodeException("injected at " + step);
                 }
               });
       for (CreationStep step : CreationStep.values()) {
-        failing[0] = step;
+        failing.add(step);
         SandboxSpec spec = lab.spec();
         assertThatThrownBy(() -> node.create(spec))
             .isInstanceOf(NodeException.class)
@@ -32,8 +34,8 @@ final class CreationFailureTest {
             .satisfies(failure -> assertThat(failure.getSuppressed()).isEmpty());
         assertNothingLeft(lab);
         assertThat(node.list()).isEmpty();
+        failing.clear();
       }
-      failing[0] = null;
       SandboxSpec spec = lab.spec();
       Sandbox sandbox = node.create(spec);
       assertThat(NodeLab.sh(sandbox, "echo works").output()).isEqualTo("works");
@@ -107,6 +109,7 @@ final class CreationFailureTest {
       assertThatThrownBy(() -> NodeLab.sh(sandbox, "true"))
           .isInstanceOf(dev.hopx.channel.GuestException.class);
       lab.node().delete(sandbox.id());
+      assertThat(lab.node().awaitRemovals(java.time.Duration.ofSeconds(30))).isTrue();
       assertNothingLeft(lab);
     }
   }

@@ -28,13 +28,27 @@ final class DoomedServer {
         rootFileSystem.toString());
   }
 
+  /** As above, for one sandbox in whose creation the server dies before a step. */
+  static List<String> arguments(NodeOptions options, Path rootFileSystem, CreationStep last) {
+    List<String> arguments = new ArrayList<>(arguments(options, 1, rootFileSystem));
+    arguments.add(last.name());
+    return arguments;
+  }
+
   public static void main(String[] arguments) throws Exception {
     NodeOptions options =
         NodeOptions.defaults(Path.of(arguments[0]), Path.of(arguments[1]))
             .withInstance(arguments[2])
             .withSandboxSubnet(arguments[3]);
-    LocalNode node = LocalNode.start(options);
-    List<GuestProcess> held = new ArrayList<>();
+    LocalNode node =
+        LocalNode.start(
+            options,
+            step -> {
+              if (arguments.length > 6 && step.name().equals(arguments[6])) {
+                // As kill -9 does: nothing of the JVM is closed.
+                Runtime.getRuntime().halt(9);
+              }
+            });
     for (int i = 0; i < Integer.parseInt(arguments[4]); i++) {
       Sandbox sandbox =
           node.create(
@@ -46,15 +60,14 @@ final class DoomedServer {
                   true,
                   Map.of("number", Integer.toString(i))));
       NodeLab.sh(sandbox, "echo file-" + i + " > /workspace/file");
-      held.add(
-          sandbox
-              .guest()
-              .start(
-                  Spawn.of(
-                      List.of("sh", "-c", "setsid sleep 7001 & exec sleep 7002"),
-                      NodeLab.ENVIRONMENT,
-                      "/")));
-      held.add(sandbox.guest().start(kept()));
+      sandbox
+          .guest()
+          .start(
+              Spawn.of(
+                  List.of("sh", "-c", "setsid sleep 7001 & exec sleep 7002"),
+                  NodeLab.ENVIRONMENT,
+                  "/"));
+      sandbox.guest().start(kept());
       try (GuestProcess ended =
           sandbox
               .guest()

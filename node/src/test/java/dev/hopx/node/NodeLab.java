@@ -174,6 +174,15 @@ final class NodeLab implements AutoCloseable {
     }
   }
 
+  /** Kills process 1 from outside and waits until it is gone. */
+  static void kill(LocalSandbox sandbox) throws InterruptedException {
+    sandbox.init().kill();
+    for (int i = 0; i < 500 && sandbox.init().isAlive(); i++) {
+      Thread.sleep(10);
+    }
+    assertThat(sandbox.init().isAlive()).isFalse();
+  }
+
   /** The lines of {@code /proc/self/mountinfo} that name one of the lab's directories. */
   List<String> mounts() throws IOException {
     try (Stream<String> lines = Files.lines(Path.of("/proc/self/mountinfo"))) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,7 @@ final class NodeLeakTest {
     try (NodeLab lab = new NodeLab()) {
       // The first one makes what all share: directories, the helper, threads.
       lab.node().delete(lab.create().id());
+      assertThat(lab.node().awaitRemovals(Duration.ofSeconds(30))).isTrue();
       Map<String, Object> before = inventory(lab);
       long bytesBefore = bytes(lab);
       try (ExecutorService threads =
@@ -42,6 +44,7 @@ final class NodeLeakTest {
         }
       }
       assertThat(lab.node().list()).isEmpty();
+      assertThat(lab.node().awaitRemovals(Duration.ofSeconds(60))).isTrue();
       assertThat(inventory(lab)).isEqualTo(before);
       assertThat(bytes(lab) - bytesBefore).isLessThan(DISK_TOLERANCE_BYTES);
     }

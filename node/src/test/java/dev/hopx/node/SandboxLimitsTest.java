@@ -1,5 +1,6 @@
 package dev.hopx.node;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.hopx.channel.GuestProcess;
@@ -28,8 +29,7 @@ final class SandboxLimitsTest {
   }
 
   private static NodeLab lab() {
-    assertThat(lab).isNotNull();
-    return lab;
+    return requireNonNull(lab);
   }
 
   private static Sandbox create(int memoryMib, int processes) {
