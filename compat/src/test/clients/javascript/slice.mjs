@@ -1,9 +1,8 @@
 // The main job through the official JavaScript SDK; one line `ok STEP` for each step that held.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sdk from '@hopx-ai/sdk';
+import { Sandbox } from '@hopx-ai/sdk';
 
-const { Sandbox } = sdk;
 const baseURL = process.env.HOPX_BASE_URL;
 const apiKey = process.env.HOPX_API_KEY;
 

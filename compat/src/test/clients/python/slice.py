@@ -91,7 +91,7 @@ def files(sandbox):
     except errors.FileNotFoundError as error:
         step("missing file", True, error)
     try:
-        sandbox.files.read("/etc/shadow")
+        sandbox.files.read("/etc/passwd")
         step("forbidden path", False)
     except errors.FileOperationError as error:
         step("forbidden path", True, error)
