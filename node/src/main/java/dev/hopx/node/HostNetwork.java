@@ -1,9 +1,9 @@
 package dev.hopx.node;
 
 import java.io.IOException;
+import java.nio.ByteOrder;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +18,12 @@ final class HostNetwork {
   private static final Path LINKS = Path.of("/sys/class/net");
   private static final Path FORWARDING = Path.of("/proc/sys/net/ipv4/ip_forward");
   private static final Path ROUTES = Path.of("/proc/net/route");
+
+  /** Columns of the route table. */
+  private static final int LINK = 0;
+
+  private static final int DESTINATION = 1;
+  private static final int MASK = 7;
 
   private HostNetwork() {}
 
@@ -54,22 +60,45 @@ final class HostNetwork {
     return Files.exists(LINKS.resolve(name));
   }
 
-  /** MTU of the link the default route leaves by, so that packets of sandboxes fit it. */
-  static int mtu() {
+  /** True when the host has a route to exactly this IPv4 address. */
+  static boolean hasRoute(String address) {
+    String[] octets = address.split("\\.");
+    StringBuilder destination = new StringBuilder();
+    // The kernel prints a number of this machine's byte order.
+    for (int i = 0; i < octets.length; i++) {
+      int place = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? octets.length - 1 - i : i;
+      destination.append("%02X".formatted(Integer.parseInt(octets[place])));
+    }
+    return routes().stream()
+        .anyMatch(
+            fields ->
+                fields[DESTINATION].contentEquals(destination) && fields[MASK].equals("FFFFFFFF"));
+  }
+
+  private static List<String[]> routes() {
     try {
-      for (String line : Files.readAllLines(ROUTES)) {
-        String[] fields = line.split("\\s+");
-        if (fields.length > 7 && fields[1].equals("00000000") && fields[7].equals("00000000")) {
-          int mtu =
-              Integer.parseInt(Files.readString(LINKS.resolve(fields[0]).resolve("mtu")).strip());
-          return Math.clamp(mtu, Veth.MINIMUM_MTU, Veth.MAXIMUM_MTU);
-        }
-      }
-      return DEFAULT_MTU;
-    } catch (NoSuchFileException _) {
-      return DEFAULT_MTU;
+      return Files.readAllLines(ROUTES).stream()
+          .map(line -> line.split("\\s+"))
+          .filter(fields -> fields.length > MASK)
+          .toList();
     } catch (IOException e) {
       throw new NodeException("Cannot read the host's routes", e);
     }
+  }
+
+  /** MTU of the link the default route leaves by, so that packets of sandboxes fit it. */
+  static int mtu() {
+    for (String[] fields : routes()) {
+      if (fields[DESTINATION].equals("00000000") && fields[MASK].equals("00000000")) {
+        Path mtu = LINKS.resolve(fields[LINK]).resolve("mtu");
+        try {
+          return Math.clamp(
+              Integer.parseInt(Files.readString(mtu).strip()), Veth.MINIMUM_MTU, Veth.MAXIMUM_MTU);
+        } catch (IOException e) {
+          throw new NodeException("Cannot read " + mtu, e);
+        }
+      }
+    }
+    return DEFAULT_MTU;
   }
 }

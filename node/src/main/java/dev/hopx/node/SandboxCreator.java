@@ -168,11 +168,18 @@ final class SandboxCreator {
       return new LocalSandbox(running, paths, groups, listener);
     }
 
-    /** A slot whose link is there belongs to a sandbox that could not be adopted. */
+    /**
+     * Passes over slots whose link or address is in use: by a sandbox that could not be adopted, or
+     * by another instance with the same subnet.
+     */
     private Slot takeSlot() {
       Slot slot = slots.take();
-      while (HostNetwork.hasLink(slot.link())) {
-        LOG.warn("Slot {} is not used: somebody has its link {}", slot.number(), slot.link());
+      while (HostNetwork.hasLink(slot.link()) || HostNetwork.hasRoute(slot.address())) {
+        LOG.warn(
+            "Slot {} is not used: somebody has its link {} or its address {}",
+            slot.number(),
+            slot.link(),
+            slot.address());
         slot = slots.take();
       }
       return slot;

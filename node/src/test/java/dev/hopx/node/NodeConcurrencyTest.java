@@ -78,6 +78,19 @@ final class NodeConcurrencyTest {
   }
 
   @Test
+  void twoInstancesMayShareASubnet() {
+    try (NodeLab lab = new NodeLab();
+        NodeLab other = new NodeLab()) {
+      LocalSandbox first = (LocalSandbox) lab.create();
+      LocalSandbox second = (LocalSandbox) other.create();
+      assertThat(second.slot().address()).isNotEqualTo(first.slot().address());
+      assertThat(HostNetwork.hasRoute(second.slot().address())).isTrue();
+      assertThat(HostNetwork.hasRoute("198.51.100.77")).isFalse();
+      assertThat(NodeLab.sh(second, "echo works").output()).isEqualTo("works");
+    }
+  }
+
+  @Test
   void keyedLocksKeepNothing() {
     KeyedLocks<String> locks = new KeyedLocks<>();
     assertThat(locks.with("key", () -> locks.with("key", () -> "reentrant")))
