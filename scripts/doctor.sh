@@ -115,6 +115,11 @@ tool() { # COMMAND PACKAGE VERSION-TEXT
     fi
 }
 
+# Away from the sources, whose .mvn asks for options that only the right JDK knows.
+maven_version() {
+    if cd /; then mvn --version 2>/dev/null | sed -n 's/.*Apache Maven \([0-9.]*\).*/\1/p'; fi
+}
+
 check_tools() {
     tool crun crun "$(crun --version 2>/dev/null | head -n 1 | sed 's/^crun version //' || true)"
     tool nft nftables "$(nft --version 2>/dev/null | cut -d ' ' -f 2 || true)"
@@ -125,7 +130,7 @@ check_tools() {
     tool curl curl ''
     tool musl-gcc musl-tools "the C compiler for what runs inside sandboxes"
     tool make make ''
-    tool mvn maven "$(mvn --version 2>/dev/null | sed -n 's/.*Apache Maven \([0-9.]*\).*/\1/p' || true)"
+    tool mvn maven "$(maven_version)"
     local jdk
     if jdk=$(find_jdk); then
         ok JDK "$jdk"

@@ -79,14 +79,16 @@ require_root() {
     [ "$(id -u)" = 0 ] || die "this needs root: sudo ./hopx $1"
 }
 
+# has_argument PID WORD: whether the process was started with this word.
+has_argument() { { tr '\0' '\n' <"/proc/$1/cmdline"; } 2>/dev/null | grep -qxF -e "$2"; }
+
 # The pid of the server that owns our run directory; fails if there is none.
 server_pid() {
     local pid
     pid=$(cat "$PID_FILE" 2>/dev/null) || return 1
     case $pid in '' | *[!0-9]*) return 1 ;; esac
     # A pid file that survived a kill -9 may name somebody else by now.
-    tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qx 'dev\.hopx\.server\.Main' || return 1
-    tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -e "-Dhopx.run-dir=$RUN_DIR" || return 1
+    has_argument "$pid" dev.hopx.server.Main && has_argument "$pid" "-Dhopx.run-dir=$RUN_DIR" || return 1
     printf '%s' "$pid"
 }
 

@@ -11,6 +11,8 @@
 . "$HOPX_ROOT/scripts/stop.sh"
 
 START_SECONDS=60
+# Where the log of a server in the foreground is; empty for one in the background.
+FOREGROUND=
 
 up() {
     local background=
@@ -32,7 +34,7 @@ up() {
     stage
     local pid
     if pid=$(server_pid); then
-        if tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -e "-Dhopx.stamp=$STAMP"; then
+        if has_argument "$pid" "-Dhopx.stamp=$STAMP"; then
             wait_healthy "$pid"
             say "already running (process $pid)"
             introduce
@@ -113,6 +115,7 @@ start_background() {
 
 start_foreground() {
     local pid status=0
+    FOREGROUND=above
     cd /
     clean_environment nsenter --mount="$PIN" "${JAVA_COMMAND[@]}" </dev/null 9>&- &
     pid=$!
@@ -135,11 +138,12 @@ wait_healthy() {
     local end=$((SECONDS + START_SECONDS))
     until healthy >/dev/null; do
         if ! kill -0 "$1" 2>/dev/null; then
-            [ ! -r "$LOG_FILE" ] || tail -n 20 "$LOG_FILE" >&2
-            die "the server ended at once; its log: $LOG_FILE"
+            [ -n "$FOREGROUND" ] || tail -n 20 "$LOG_FILE" >&2
+            die "the server ended at once, see above"
         fi
         [ $SECONDS -lt $end ] ||
-            die "the server does not answer on $URL after $START_SECONDS s; its log: $LOG_FILE"
+            die "the server does not answer on $URL after $START_SECONDS s; see its log" \
+                "(${FOREGROUND:-$LOG_FILE})"
         sleep 0.05
     done
 }

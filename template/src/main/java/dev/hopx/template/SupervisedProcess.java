@@ -7,6 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 
 /**
@@ -35,7 +37,8 @@ final class SupervisedProcess {
    * Runs the command to its end.
    *
    * @param network whether it gets the host's network, or none
-   * @param output called with each line of its output and errors, by this thread
+   * @param output called with each line of its output and errors, by one other thread; nothing
+   *     calls it any more when this method has returned, unless this thread was interrupted
    * @return exit status, 128 + signal if it was killed
    * @throws TemplateException when it cannot be started, or this thread is interrupted (the command
    *     is killed then)
@@ -67,20 +70,44 @@ final class SupervisedProcess {
     } catch (IOException e) {
       throw new TemplateException("Cannot run unshare (package util-linux): " + e.getMessage(), e);
     }
+    try {
+      // A read cannot be interrupted, waiting can.
+      CompletableFuture<Void> reading = new CompletableFuture<>();
+      Thread.ofVirtual()
+          .name("build-output")
+          .start(
+              () -> {
+                try {
+                  read(process, output);
+                  reading.complete(null);
+                } catch (RuntimeException e) {
+                  reading.completeExceptionally(e);
+                }
+              });
+      reading.get();
+      return process.waitFor();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw new IllegalStateException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new TemplateException("Interrupted while " + command.getFirst() + " was running", e);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  private static void read(Process process, Consumer<String> output) {
     try (BufferedReader reader =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {
         output.accept(line);
       }
-      return process.waitFor();
     } catch (IOException e) {
-      throw new TemplateException("Cannot read the output of " + command.getFirst(), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new TemplateException("Interrupted while " + command.getFirst() + " was running", e);
-    } finally {
-      process.destroyForcibly();
+      throw new TemplateException("Cannot read the output of a build", e);
     }
   }
 }

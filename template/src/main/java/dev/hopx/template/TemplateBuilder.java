@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
  * <p>Needs root. Everything it starts dies with this process, every mount it makes is in a mount
  * namespace of its own.
  */
-final class TemplateBuilder {
+final class TemplateBuilder implements RootFileSystemBuilder {
   // The debug log is the one place that holds what apt printed: no password may get there.
   private static final Pattern CREDENTIALS = Pattern.compile("(://)[^/\\s@]+@");
   private static final Pattern FACT = Pattern.compile("([a-zA-Z0-9_+.-]+)=(\\S.*)");
@@ -51,13 +51,8 @@ final class TemplateBuilder {
     this.etcApt = requireNonNull(etcApt, "etcApt is null");
   }
 
-  /**
-   * Builds into {@code directory}, which exists and is empty: {@code rootfs/}, {@code build.log}.
-   *
-   * @return what the verification found, name to version
-   * @throws TemplateException when it cannot be built; {@code directory} is then of no use
-   */
-  Map<String, String> build(Recipe recipe, Path directory, BuildProgressListener listener) {
+  @Override
+  public Map<String, String> build(Recipe recipe, Path directory, BuildProgressListener listener) {
     List<AptSource> sources = AptSources.forRelease(etcApt, recipe.suite());
     BuildOutput output = new BuildOutput(recipe.name(), System::nanoTime);
     listener.progress(output.progress());
@@ -195,7 +190,7 @@ final class TemplateBuilder {
     Files.writeString(directory.resolve("debian.sources"), String.join("\n", stanzas));
   }
 
-  private static void runInside(
+  static void runInside(
       Recipe recipe, Script script, Path root, Path directory, Consumer<String> lines)
       throws IOException {
     Path file = directory.resolve("script");

@@ -51,10 +51,10 @@ public final class TemplateStore implements TemplateCatalog {
   private final Path directory;
   private final List<Recipe> recipes;
   private final String architecture;
-  private final TemplateBuilder builder;
+  private final RootFileSystemBuilder builder;
 
   TemplateStore(
-      Path directory, List<Recipe> recipes, String architecture, TemplateBuilder builder) {
+      Path directory, List<Recipe> recipes, String architecture, RootFileSystemBuilder builder) {
     this.directory = requireNonNull(directory, "directory is null").toAbsolutePath();
     this.recipes = List.copyOf(recipes);
     this.architecture = requireNonNull(architecture, "architecture is null");
