@@ -115,9 +115,7 @@ final class RealBuildTest {
   private void aFailingScriptIsNamed(Path root) {
     Script script = new Script("wrong.sh", "echo telling >&2; exit 3\n");
     assertThatThrownBy(
-            () ->
-                TemplateBuilder.runInside(
-                    BuildInChild.RECIPE, script, root, directory, _ -> {}))
+            () -> TemplateBuilder.runInside(BuildInChild.RECIPE, script, root, directory, _ -> {}))
         .isInstanceOf(TemplateException.class)
         .hasMessageContaining("wrong.sh")
         .hasMessageContaining("status 3")
