@@ -63,7 +63,7 @@ remove_instance() {
     remove_links
     if has_table; then nft delete table inet "$INSTANCE"; fi
     remove_namespace
-    rm -rf --one-file-system "$DATA_DIR/sandboxes"
+    rm -rf --one-file-system "$DATA_DIR/sandboxes" "$DATA_DIR/discarded"
     find "$RUN_DIR" -mindepth 1 -maxdepth 1 -xdev ! -name up.lock \
         -exec rm -rf --one-file-system {} + 2>/dev/null || true
     rm -f "$RUN_DIR/up.lock"
