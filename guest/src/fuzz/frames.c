@@ -72,11 +72,13 @@ int fuzz_connect(int fd, const struct sockaddr *address, socklen_t size) {
   return 0;
 }
 
-// Children end in the order of their start.
+static bool children_end;
+
+// Children end in the order of their start, and only when the input says so.
 pid_t fuzz_wait4(pid_t pid, int *status, int options, struct rusage *usage) {
   (void)pid;
   (void)options;
-  if (next_exit >= next_pid) return 0;
+  if (!children_end || next_exit >= next_pid) return 0;
   memset(usage, 0, sizeof *usage);
   *status = next_exit % 2 == 0 ? 0 : SIGKILL;
   return next_exit++;
@@ -89,6 +91,11 @@ static int epoll_set = -1;
 void loop_add(int fd, uint32_t events, uint32_t stream, enum fd_role role) {
   struct epoll_event event = {.events = events, .data.u64 = (uint64_t)stream << 8 | role};
   (void)epoll_ctl(epoll_set, EPOLL_CTL_ADD, fd, &event);
+}
+
+void loop_change(int fd, uint32_t events, uint32_t stream, enum fd_role role) {
+  struct epoll_event event = {.events = events, .data.u64 = (uint64_t)stream << 8 | role};
+  (void)epoll_ctl(epoll_set, EPOLL_CTL_MOD, fd, &event);
 }
 
 int loop_close(int fd) {
@@ -114,6 +121,7 @@ _Noreturn void worker_fail(uint32_t code) {
 }
 
 static void run_round(bool reap) {
+  children_end = reap;
   struct epoll_event events[64];
   int count = epoll_wait(epoll_set, events, 64, 0);
   for (int i = 0; i < count; i++) {

@@ -25,6 +25,11 @@ void loop_add(int fd, uint32_t events, uint32_t stream, enum fd_role role) {
   (void)epoll_ctl(epoll_set, EPOLL_CTL_ADD, fd, &event);
 }
 
+void loop_change(int fd, uint32_t events, uint32_t stream, enum fd_role role) {
+  struct epoll_event event = {.events = events, .data.u64 = (uint64_t)stream << 8 | role};
+  (void)epoll_ctl(epoll_set, EPOLL_CTL_MOD, fd, &event);
+}
+
 int loop_close(int fd) {
   if (fd >= 0) {
     // By hand, because a child that has not reached its exec yet shares the open file.

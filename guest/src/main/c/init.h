@@ -120,6 +120,8 @@ enum fd_role {
 };
 
 void loop_add(int fd, uint32_t events, uint32_t stream, enum fd_role role);
+// Changes what an added fd is told about.
+void loop_change(int fd, uint32_t events, uint32_t stream, enum fd_role role);
 // Takes the fd out of epoll and closes it; -1 is nothing. Always returns -1.
 int loop_close(int fd);
 int64_t now_milliseconds(void);

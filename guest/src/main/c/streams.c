@@ -19,6 +19,8 @@
 #define LIST_FRAME 60000u
 // Consumed input is reported in steps of this size, not byte by byte.
 #define INPUT_STEP (MAX_WINDOW / 4)
+// Read and dropped at a time of what nobody wants; the loop comes back for the rest.
+#define DROPPED_AT_ONCE 16384u
 
 enum kind { KIND_PROCESS = 1, KIND_WORKER = 2 };
 enum channel_state { CHANNEL_NONE = 0, CHANNEL_OPEN = 1, CHANNEL_ENDED = 2 };
@@ -50,6 +52,8 @@ struct stream {
   uint32_t flags;
   pid_t pid;
   bool held, starting, reaped, suspended;
+  bool killed;     // for want of a connection: hosts are told, however many come and go
+  bool abandoned;  // unknown to every host from now on, see abandon()
   int status, go;
   uint8_t how;
   uint32_t value;
@@ -65,7 +69,7 @@ struct stream {
 
 static struct stream *buckets[BUCKETS];
 static struct stream *first;
-static uint32_t count, highest;
+static uint32_t count, highest;  // abandoned streams are not counted
 static struct stream *ready_first, *ready_last;
 static bool starved;
 
@@ -152,7 +156,7 @@ static void drop(struct stream *stream) {
     first = stream->next;
   }
   if (stream->next != NULL) stream->next->previous = stream->previous;
-  count--;
+  if (!stream->abandoned) count--;
   (void)loop_close(stream->input.fd);
   (void)loop_close(stream->status);
   (void)loop_close(stream->go);
@@ -475,9 +479,24 @@ void streams_reap(void) {
   }
 }
 
+// What background children write into the pipes of an abandoned stream goes nowhere, so that they
+// neither block nor die of it. The stream goes with its last pipe.
+static void drop_output(struct stream *stream, struct output *output) {
+  uint8_t dropped[DROPPED_AT_ONCE];
+  ssize_t length = read(output->fd, dropped, sizeof dropped);
+  if (length > 0 || (length < 0 && (errno == EAGAIN || errno == EINTR))) return;
+  end_output(output);
+  if (stream->outputs[0].fd < 0 && stream->outputs[1].fd < 0) drop(stream);
+}
+
 void streams_event(uint32_t id, enum fd_role role, uint32_t events) {
   struct stream *stream = find(id);
   if (stream == NULL) return;
+  if (stream->abandoned) {
+    struct output *output = &stream->outputs[role == ROLE_OUTPUT ? 0 : 1];
+    if ((role == ROLE_OUTPUT || role == ROLE_ERROR) && output->fd >= 0) drop_output(stream, output);
+    return;
+  }
   switch (role) {
     case ROLE_INPUT:
       stream->input.writable = true;
@@ -712,6 +731,7 @@ static void send_list(void) {
   uint8_t *at = frame + 5;
   uint32_t entries = 0;
   for (const struct stream *stream = first; stream != NULL; stream = stream->next) {
+    if (stream->abandoned) continue;
     if (at - frame > (ptrdiff_t)LIST_FRAME) {
       send_list_part(frame, at, entries, true);
       at = frame + 5;
@@ -763,7 +783,7 @@ bool streams_frame(uint8_t type, uint32_t id, struct reader *payload) {
   if (!is_stream_frame(type)) return false;
   struct stream *stream = find(id);
   // A frame for a stream that has ended may have crossed the news of it.
-  if (stream == NULL) return id <= highest;
+  if (stream == NULL || stream->abandoned) return id <= highest;
   return stream_frame(type, stream, payload);
 }
 
@@ -787,7 +807,28 @@ static void suspend(struct stream *stream) {
   }
 }
 
+// A command that has ended and was not to be kept is of no use to another host, but what it left in
+// the background on purpose lives on. A terminal has ended with its child.
+static void abandon(struct stream *stream) {
+  make_unready(stream);
+  stream->abandoned = true;
+  count--;
+  stream->status = loop_close(stream->status);
+  stream->input.fd = loop_close(stream->input.fd);
+  stream->input.window = free_window(stream->input.window);
+  for (int i = 0; i < 2; i++) {
+    struct output *output = &stream->outputs[i];
+    output->window = free_window(output->window);
+    if (stream->flags & SPAWN_PTY) output->fd = loop_close(output->fd);
+    // Told again and again while there is something: no list keeps what is left.
+    if (output->fd >= 0) loop_change(output->fd, EPOLLIN, stream->id, (enum fd_role)(ROLE_OUTPUT + i));
+  }
+  if (stream->outputs[0].fd < 0 && stream->outputs[1].fd < 0) drop(stream);
+}
+
 void streams_connection_lost(void) {
+  // First, because a leader that has ended must not be taken for a running one.
+  streams_reap();
   struct stream *next;
   for (struct stream *stream = first; stream != NULL; stream = next) {
     next = stream->next;
@@ -796,7 +837,15 @@ void streams_connection_lost(void) {
       drop(stream);
       continue;
     }
-    if (!(stream->flags & SPAWN_KEEP)) signal_process(stream, SIGKILL, true);
+    if (stream->abandoned) continue;
+    if (!(stream->flags & SPAWN_KEEP) && !stream->killed) {
+      if (stream->reaped) {
+        abandon(stream);
+        continue;
+      }
+      signal_process(stream, SIGKILL, true);
+      stream->killed = true;
+    }
     suspend(stream);
   }
 }

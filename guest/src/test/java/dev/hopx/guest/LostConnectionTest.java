@@ -36,6 +36,77 @@ final class LostConnectionTest {
   }
 
   @Test
+  void whatWasKilledIsListedToEveryLaterHost() {
+    TestStream stream = guest.spawn(SpawnRequest.of("sleep", "60"));
+    stream.pid();
+    for (int i = 0; i < 3; i++) {
+      guest.disconnect();
+      guest.welcome();
+      Eventually.check(
+          () -> assertThat(guest.listed(stream).state()).isEqualTo(ListedStream.EXITED));
+    }
+    stream.close();
+    assertThat(guest.list()).isEmpty();
+  }
+
+  @Test
+  void backgroundChildrenOfAnEndedCommandLiveOnAndCanWrite() throws Exception {
+    final long descriptors = guest.openDescriptors();
+    Path go = guest.directory().resolve("go");
+    Path written = guest.directory().resolve("written");
+    Path stop = guest.directory().resolve("stop");
+    TestStream stream =
+        guest.spawn(
+            SpawnRequest.shell(
+                "("
+                    + await(go)
+                    + "; head -c 1000000 /dev/zero && head -c 1000000 /dev/zero >&2 && : > '"
+                    + written
+                    + "'; "
+                    + await(stop)
+                    + "; echo end) & echo $!"));
+    assertThat(stream.awaitExit().value()).isZero();
+    stream.awaitText(1, "\n");
+    Path child = Path.of("/proc/" + stream.text(1).strip());
+    guest.disconnect();
+    // More than the pipes hold, while there is no host.
+    Files.createFile(go);
+    Eventually.check(() -> assertThat(written).exists());
+    guest.welcome();
+    assertThat(guest.list()).isEmpty();
+    guest.disconnect();
+    guest.welcome();
+    assertThat(guest.list()).isEmpty();
+    assertThat(child).exists();
+    // What the host that lost it may still have under way is ignored.
+    stream.reconnected().signal(SIGNAL_KILL, true).close();
+    assertThat(guest.list()).isEmpty();
+    assertThat(child).exists();
+    Files.createFile(stop);
+    Eventually.check(() -> assertThat(child).doesNotExist());
+    Eventually.check(() -> assertThat(guest.openDescriptors()).isEqualTo(descriptors));
+  }
+
+  @Test
+  void anEndedCommandThatLeftNothingIsForgotten() {
+    final long descriptors = guest.openDescriptors();
+    guest.spawn(SpawnRequest.of("echo", "x")).awaitEnd();
+    guest
+        .spawn(SpawnRequest.of("echo", "x").with(SpawnRequest.PTY))
+        .oneOutput()
+        .withoutCredit()
+        .awaitExit();
+    guest.disconnect();
+    guest.welcome();
+    assertThat(guest.list()).isEmpty();
+    Eventually.check(() -> assertThat(guest.openDescriptors()).isEqualTo(descriptors));
+  }
+
+  private static String await(Path file) {
+    return "until [ -e '" + file + "' ]; do sleep 0.02; done";
+  }
+
+  @Test
   void keepsWhatIsToBeKept() {
     TestStream stream =
         guest.spawn(SpawnRequest.of("sleep", "60").with(SpawnRequest.KEEP).tagged("job 1"));

@@ -210,6 +210,14 @@ final class TestGuest implements AutoCloseable {
     }
   }
 
+  long openDescriptors() {
+    try (Stream<Path> entries = Files.list(Path.of("/proc/" + process.pid() + "/fd"))) {
+      return entries.count();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   @Override
   public void close() {
     process.descendants().forEach(ProcessHandle::destroyForcibly);
