@@ -15,8 +15,10 @@ import java.util.regex.Pattern;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.exc.JacksonIOException;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.databind.node.StringNode;
 
 /** Reads a JSON object from a request body. */
 final class JsonBody {
@@ -63,12 +65,53 @@ final class JsonBody {
       throw invalid(describe(invalid), invalid);
     }
     if (node instanceof ObjectNode object) {
+      checkText(object, "");
       return object;
     }
     if (node.isMissingNode()) {
       return JsonNodeFactory.instance.objectNode();
     }
     throw new ApiException(ErrorCode.INVALID_JSON, "Invalid JSON: the body must be an object");
+  }
+
+  /**
+   * Refuses half a surrogate pair, which JSON can escape and UTF-8 cannot express: it would be
+   * accepted here and fail, or become another text, wherever it is used.
+   */
+  private static void checkText(JsonNode node, String field) {
+    switch (node) {
+      case ObjectNode object ->
+          object
+              .properties()
+              .forEach(
+                  entry ->
+                      checkText(
+                          entry.getValue(),
+                          field.isEmpty() ? entry.getKey() : field + "." + entry.getKey()));
+      case ArrayNode array -> array.forEach(element -> checkText(element, field));
+      case StringNode text -> {
+        if (!isWellFormed(text.stringValue())) {
+          throw new ApiException(
+              ErrorCode.INVALID_JSON,
+              "Invalid JSON: " + field + " holds half a surrogate pair, which is no character",
+              Map.of("field", field));
+        }
+      }
+      default -> {}
+    }
+  }
+
+  private static boolean isWellFormed(String text) {
+    for (int index = 0; index < text.length(); index++) {
+      if (Character.isSurrogate(text.charAt(index))) {
+        if (index + 1 == text.length()
+            || !Character.isSurrogatePair(text.charAt(index), text.charAt(index + 1))) {
+          return false;
+        }
+        index++;
+      }
+    }
+    return true;
   }
 
   /** The parser's own sentence and place. */

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class JsonBodyTest {
   private static final int LIMIT = 1 << 20;
@@ -69,6 +70,19 @@ final class JsonBodyTest {
     RawClient.Reply reply = server.post("/", body);
     assertThat(reply.status()).isEqualTo(400);
     assertThat(reply.body()).contains("INVALID_JSON", "Invalid JSON: ").doesNotContain("Source");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\\ud800", "x\\udfff", "\\udc00\\ud800", "\\ud83d\\ud83d\\ude00"})
+  void halfACharacterIsTheCallersError(String text) throws IOException {
+    RawClient.Reply reply = server.post("/", "{\"a\":[{\"b\":\"" + text + "\"}]}");
+    assertThat(reply.status()).isEqualTo(400);
+    assertThat(reply.body()).contains("INVALID_JSON", "Invalid JSON: a.b holds half a surrogate");
+  }
+
+  @Test
+  void aWholeSurrogatePairIsRead() throws IOException {
+    assertThat(server.post("/", "{\"a\":\"\\ud83d\\ude00\"}").status()).isEqualTo(200);
   }
 
   @Test
