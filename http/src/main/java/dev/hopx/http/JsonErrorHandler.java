@@ -57,7 +57,10 @@ final class JsonErrorHandler extends ErrorHandler {
   }
 
   private static ErrorCode code(int status) {
-    if (status >= 500) {
+    // 501 and 505 are about what the request asks for, not about a fault here.
+    if (status >= 500
+        && status != HttpStatus.NOT_IMPLEMENTED_501
+        && status != HttpStatus.HTTP_VERSION_NOT_SUPPORTED_505) {
       return status == 503 ? ErrorCode.SERVICE_UNAVAILABLE : ErrorCode.INTERNAL_ERROR;
     }
     return status == 413 ? ErrorCode.PAYLOAD_TOO_LARGE : ErrorCode.INVALID_REQUEST;

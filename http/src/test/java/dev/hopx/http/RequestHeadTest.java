@@ -88,6 +88,7 @@ final class RequestHeadTest {
     RawClient.Reply reply = server.exchange(request);
     assertThat(reply.status()).isIn(400, 426, 505);
     assertError(reply, reply.status());
+    assertThat(reply.body()).contains("INVALID_REQUEST");
   }
 
   @Test
