@@ -2,6 +2,7 @@ package dev.hopx.agent;
 
 import dev.hopx.api.ApiException;
 import dev.hopx.api.ErrorCode;
+import dev.hopx.api.Variables;
 import dev.hopx.http.HttpExchange;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -95,7 +96,7 @@ final class RequestBody {
     return !isAbsent(body.get(field));
   }
 
-  /** Variables, checked by {@link EnvironmentRules}; empty when absent. */
+  /** Variables, checked by {@link Variables}; empty when absent. */
   Map<String, String> variables(String field) {
     JsonNode value = body.get(field);
     if (isAbsent(value)) {
@@ -110,7 +111,7 @@ final class RequestBody {
         throw ApiException.invalidField(
             field, "the value of '" + entry.getKey() + "' must be a string");
       }
-      EnvironmentRules.check(field, entry.getKey(), entry.getValue().stringValue());
+      Variables.check(field, entry.getKey(), entry.getValue().stringValue());
       variables.put(entry.getKey(), entry.getValue().stringValue());
     }
     return variables;

@@ -1,5 +1,6 @@
 package dev.hopx.agent;
 
+import dev.hopx.api.Variables;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -74,7 +75,7 @@ final class SandboxEnvironment {
     all.putAll(system);
     all.putAll(custom());
     all.putAll(ofRun);
-    EnvironmentRules.checkSize(all);
+    Variables.checkSize("env", all, Variables.MAX_TOTAL);
     return all;
   }
 
@@ -120,7 +121,7 @@ final class SandboxEnvironment {
       Map<String, String> all = new LinkedHashMap<>(platform);
       all.putAll(system);
       all.putAll(next);
-      EnvironmentRules.checkSize(all);
+      Variables.checkSize("env", all, Variables.MAX_TOTAL);
       file.save(next);
       custom = Map.copyOf(next);
     } finally {

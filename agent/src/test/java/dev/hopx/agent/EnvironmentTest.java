@@ -2,6 +2,7 @@ package dev.hopx.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.hopx.api.Variables;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
@@ -189,9 +190,9 @@ class EnvironmentTest extends GuestTestBase {
             .forRun(Map.of());
     long used = 0;
     for (Map.Entry<String, String> entry : system.entrySet()) {
-      used += EnvironmentRules.ENTRY_COST + entry.getKey().length() + entry.getValue().length();
+      used += Variables.ENTRY_COST + entry.getKey().length() + entry.getValue().length();
     }
-    int room = (int) (EnvironmentRules.MAX_TOTAL - used - EnvironmentRules.ENTRY_COST - 1);
+    int room = (int) (Variables.MAX_TOTAL - used - Variables.ENTRY_COST - 1);
 
     assertThat(put("{\"X\":\"" + "x".repeat(room + 1) + "\"}").status()).isEqualTo(400);
     assertThat(put("{\"X\":\"" + "x".repeat(room) + "\"}").status()).isEqualTo(200);

@@ -2,6 +2,7 @@ package dev.hopx.control;
 
 import dev.hopx.api.ApiException;
 import dev.hopx.api.ErrorCode;
+import dev.hopx.api.Variables;
 import dev.hopx.template.Template;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
@@ -17,12 +18,6 @@ import tools.jackson.databind.node.ObjectNode;
 final class SandboxRequests {
   /** Ten years. More is a mistake, such as milliseconds twice over, and not a wish (F10). */
   static final long MAX_TIMEOUT_SECONDS = 315_360_000;
-
-  /** Bytes of one {@code NAME=value}, as the kernel bounds it for every process. */
-  static final int MAX_VARIABLE_BYTES = 131_071;
-
-  /** Bytes of all variables together; leaves room for arguments in the kernel's 2 MiB. */
-  static final int MAX_ENVIRONMENT_BYTES = 1_048_576;
 
   /** Bytes of the metadata as JSON. */
   static final int MAX_METADATA_BYTES = 65_536;
@@ -139,30 +134,16 @@ final class SandboxRequests {
       throw invalid("env_vars", "must be an object of strings");
     }
     Map<String, String> environment = new LinkedHashMap<>();
-    long total = 0;
     for (Map.Entry<String, JsonNode> variable : value.properties()) {
       String name = variable.getKey();
-      if (name.isEmpty() || name.indexOf('=') >= 0 || name.indexOf('\0') >= 0) {
-        throw invalid("env_vars", "a name must not be empty nor hold = or NUL");
-      }
-      String field = "env_vars." + abbreviate(name);
       if (!variable.getValue().isString()) {
-        throw invalid(field, "must be a string");
+        throw invalid("env_vars." + abbreviate(name), "must be a string");
       }
       String text = variable.getValue().stringValue();
-      if (text.indexOf('\0') >= 0) {
-        throw invalid(field, "must not hold NUL");
-      }
-      long bytes = utf8Length(name) + 1L + utf8Length(text);
-      if (bytes > MAX_VARIABLE_BYTES) {
-        throw invalid(field, "name and value must be at most " + MAX_VARIABLE_BYTES + " bytes");
-      }
-      total += bytes;
+      Variables.check("env_vars", name, text);
       environment.put(name, text);
     }
-    if (total > MAX_ENVIRONMENT_BYTES) {
-      throw invalid("env_vars", "must be at most " + MAX_ENVIRONMENT_BYTES + " bytes altogether");
-    }
+    Variables.checkSize("env_vars", environment, Variables.MAX_AT_CREATION);
     return environment;
   }
 
