@@ -107,11 +107,15 @@ final class ForegroundRunner {
         return session.guest().start(program.input().isPresent() ? spawn.withStdin() : spawn);
       } catch (GuestException failure) {
         switch (failure.kind()) {
-          case NOT_FOUND, NOT_A_DIRECTORY -> {
+          case NOT_FOUND, NOT_A_DIRECTORY, INVALID_PATH -> {
             // The program or the directory; to look first would cost every run a round trip.
             boolean made =
                 !directoryChecked && WorkingDirectory.ensure(session, request.workingDirectory());
             directoryChecked = true;
+            if (failure.kind() == GuestException.Kind.INVALID_PATH) {
+              throw new NotStarted(
+                  RunOutcome.NOT_RUNNABLE, program, "File name too long or a loop of links");
+            }
             if (!made) {
               index++;
             }

@@ -28,35 +28,44 @@ final class WorkingDirectory {
       files.makeDirectory(directory.value(), MODE, true);
       return true;
     } catch (GuestException failure) {
-      throw switch (failure.kind()) {
-        case OUTSIDE_ROOTS, NOT_FOUND ->
-            invalid(
-                directory,
-                "does not exist and can only be made below " + String.join(", ", session.roots()),
-                failure);
-        case NOT_A_DIRECTORY, ALREADY_EXISTS -> invalid(directory, "is not a directory", failure);
-        default -> GuestFailures.about(directory, ErrorCode.DIRECTORY_NOT_FOUND, failure);
-      };
+      if (failure.kind() == GuestException.Kind.OUTSIDE_ROOTS
+          || failure.kind() == GuestException.Kind.NOT_FOUND) {
+        throw invalid(
+            directory,
+            "does not exist and can only be made below " + String.join(", ", session.roots()));
+      }
+      throw refused(directory, failure);
     }
+  }
+
+  private static RuntimeException refused(GuestPath directory, GuestException failure) {
+    return switch (failure.kind()) {
+      case NOT_A_DIRECTORY, ALREADY_EXISTS -> invalid(directory, "is not a directory");
+      case INVALID_PATH -> invalid(directory, "has too long a name or a loop of links");
+      default -> GuestFailures.about(directory, ErrorCode.DIRECTORY_NOT_FOUND, failure);
+    };
   }
 
   private static boolean isDirectory(AgentSession session, GuestPath directory) {
+    FileStat.Kind kind;
     try {
-      return session.allFiles().stat(directory.value(), true).kind() == FileStat.Kind.DIRECTORY;
+      kind = session.allFiles().stat(directory.value(), true).kind();
     } catch (GuestException failure) {
-      if (failure.kind() == GuestException.Kind.NOT_FOUND
-          || failure.kind() == GuestException.Kind.NOT_A_DIRECTORY) {
+      if (failure.kind() == GuestException.Kind.NOT_FOUND) {
         return false;
       }
-      throw failure;
+      throw refused(directory, failure);
     }
+    if (kind != FileStat.Kind.DIRECTORY) {
+      throw invalid(directory, "is not a directory");
+    }
+    return true;
   }
 
-  private static ApiException invalid(GuestPath directory, String why, GuestException cause) {
+  private static ApiException invalid(GuestPath directory, String why) {
     return new ApiException(
         ErrorCode.INVALID_REQUEST,
         "Invalid workdir: " + directory.value() + " " + why,
-        Map.of("field", "workdir", "path", directory.value()),
-        cause);
+        Map.of("field", "workdir", "path", directory.value()));
   }
 }

@@ -331,7 +331,21 @@ class CommandsTest extends GuestTestBase {
     assertThat(refused.status()).isEqualTo(400);
     assertThat(refused.text("message")).contains("workdir", "/opt/not/there");
     body.put("workdir", "/etc/passwd");
-    assertThat(agent().post("/commands/run", body).status()).isEqualTo(400);
+    refused = agent().post("/commands/run", body);
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(refused.text("message")).contains("workdir", "/etc/passwd is not a directory");
+  }
+
+  @Test
+  void aNameTheKernelRefusesIsTheCallersError() throws Exception {
+    String name = "/" + "n".repeat(256);
+    Reply refused =
+        agent().post("/commands/run", Map.of("command", "pwd", "workdir", "/workspace" + name));
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(refused.text("message")).contains("workdir", "too long");
+    Reply failed = agent().post("/commands/run", Map.of("command", name, "args", List.of("x")));
+    assertThat(failed.status()).isEqualTo(200);
+    assertThat(failed.text("stderr")).contains("too long");
   }
 
   @ParameterizedTest
