@@ -25,7 +25,7 @@ final class OfficialClientsTest {
   }
 
   @AfterAll
-  static void stop() throws Exception {
+  static void stop() {
     if (server != null) {
       server.close();
     }

@@ -12,7 +12,7 @@ final class RestartTest {
   private static final int SANDBOXES = 5;
 
   @Test
-  void killedServerComesBackWithItsSandboxesAndTheirFiles() throws Exception {
+  void killedServerComesBackWithItsSandboxesAndTheirFiles() {
     try (RunningServer server = RunningServer.start("restart")) {
       List<AgentClient> before = new ArrayList<>();
       for (int index = 0; index < SANDBOXES; index++) {

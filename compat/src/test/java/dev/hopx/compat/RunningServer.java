@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -18,6 +19,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -92,15 +94,22 @@ final class RunningServer implements AutoCloseable {
   private static int freePort() throws IOException {
     // The agents' ports lie right above; a random base below the ephemeral range keeps test
     // processes apart.
+    Random random = new Random();
     for (int attempt = 0; attempt < 50; attempt++) {
-      int candidate = 12000 + (int) (Math.random() * 16) * 1000 + (int) (Math.random() * 400);
-      try (ServerSocket socket = new ServerSocket(candidate)) {
-        return socket.getLocalPort();
-      } catch (IOException e) {
-        continue;
+      int candidate = 12000 + 1000 * random.nextInt(16) + random.nextInt(400);
+      if (isFree(candidate)) {
+        return candidate;
       }
     }
     throw new IOException("No free port found");
+  }
+
+  private static boolean isFree(int port) throws IOException {
+    try (ServerSocket socket = new ServerSocket(port)) {
+      return socket.isBound();
+    } catch (BindException e) {
+      return false;
+    }
   }
 
   void launch() {
@@ -154,10 +163,10 @@ final class RunningServer implements AutoCloseable {
   }
 
   /** As a power cut would: no orderly end. */
-  void killHard() throws InterruptedException {
+  void killHard() {
     Process running = process;
     if (running != null) {
-      running.destroyForcibly().waitFor();
+      running.destroyForcibly().onExit().join();
     }
   }
 
@@ -248,20 +257,20 @@ final class RunningServer implements AutoCloseable {
   }
 
   @Override
-  public void close() throws Exception {
+  public void close() {
+    Process running = process;
     try {
-      if (process != null && process.isAlive()) {
+      if (running != null && running.isAlive()) {
         JsonNode sandboxes = get("/v1/sandboxes?limit=1000").json().get("data");
         for (JsonNode sandbox : sandboxes) {
           delete("/v1/sandboxes/" + sandbox.get("id").asString());
         }
       }
     } finally {
-      Process running = process;
       if (running != null) {
         running.destroy();
-        if (!running.waitFor(20, TimeUnit.SECONDS)) {
-          running.destroyForcibly().waitFor();
+        if (running.onExit().completeOnTimeout(running, 20, TimeUnit.SECONDS).join().isAlive()) {
+          running.destroyForcibly().onExit().join();
         }
       }
       Run.of(
@@ -269,11 +278,6 @@ final class RunningServer implements AutoCloseable {
           Map.of(),
           Duration.ofMinutes(1),
           List.of("rm", "-rf", "--one-file-system", directory.toString(), "/run/" + instance()));
-      Run.of(
-          Path.of("/"),
-          Map.of(),
-          Duration.ofSeconds(20),
-          List.of("nft", "delete", "table", "inet", instance()));
     }
   }
 

@@ -17,7 +17,7 @@ abstract class ServerTestBase {
   }
 
   @AfterAll
-  final void stopServer() throws Exception {
+  final void stopServer() {
     if (server != null) {
       server.close();
     }
