@@ -16,6 +16,7 @@
 
 #define EVENTS_PER_ROUND 64
 #define STARVED_RETRY_MILLISECONDS 100
+#define LULL_MILLISECONDS 100
 
 static int epoll_set = -1;
 
@@ -64,19 +65,22 @@ static void drain_signals(int fd) {
   }
 }
 
+// A negative delay is none.
+static int sooner(int delay, int other) { return delay < 0 || delay > other ? other : delay; }
+
 static int wait_milliseconds(void) {
   if (link_can_receive()) return 0;
   if (streams_have_work() && link_has_room() && !streams_starved()) return 0;
   int delay = link_dial_delay();
-  if (streams_starved() && (delay < 0 || delay > STARVED_RETRY_MILLISECONDS)) {
-    return STARVED_RETRY_MILLISECONDS;
-  }
-  return delay;
+  if (streams_starved()) delay = sooner(delay, STARVED_RETRY_MILLISECONDS);
+  return streams_can_trim() ? sooner(delay, LULL_MILLISECONDS) : delay;
 }
 
 static void run_round(int signals) {
   struct epoll_event events[EVENTS_PER_ROUND];
-  int count = epoll_wait(epoll_set, events, EVENTS_PER_ROUND, wait_milliseconds());
+  int wait = wait_milliseconds();
+  int count = epoll_wait(epoll_set, events, EVENTS_PER_ROUND, wait);
+  if (count == 0 && wait != 0) streams_trim();
   for (int i = 0; i < count; i++) {
     uint32_t stream = (uint32_t)(events[i].data.u64 >> 8);
     enum fd_role role = (enum fd_role)(events[i].data.u64 & 0xFF);

@@ -159,6 +159,9 @@ bool streams_have_work(void);
 void streams_pump(void);
 // Whether memory for a window was missing, so that the pump has to be tried again later.
 bool streams_starved(void);
+// Gives back memory that is kept for streams in flow; to be called when there is a lull.
+bool streams_can_trim(void);
+void streams_trim(void);
 void streams_reap(void);
 void streams_connection_lost(void);
 

@@ -19,6 +19,7 @@
 #define LIST_FRAME 60000u
 // Consumed input is reported in steps of this size, not byte by byte.
 #define INPUT_STEP (MAX_WINDOW / 4)
+#define SPARE_WINDOWS 2
 // Read and dropped at a time of what nobody wants; the loop comes back for the rest.
 #define DROPPED_AT_ONCE 16384u
 
@@ -116,13 +117,30 @@ static void make_unready(struct stream *stream) {
   stream->ready_next = stream->ready_previous = NULL;
 }
 
+// A stream in full flow empties its window with each piece; without these the kernel would make and
+// clear fresh pages for all of them. Given back when nothing has happened for a moment.
+static uint8_t *spare_windows[SPARE_WINDOWS];
+static unsigned spare_count;
+
+bool streams_can_trim(void) { return spare_count > 0; }
+
+void streams_trim(void) {
+  while (spare_count > 0) (void)munmap(spare_windows[--spare_count], MAX_WINDOW);
+}
+
 static void *allocate_window(void) {
+  if (spare_count > 0) return spare_windows[--spare_count];
   void *window = mmap(NULL, MAX_WINDOW, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return window == MAP_FAILED ? NULL : window;
 }
 
 static uint8_t *free_window(uint8_t *window) {
-  if (window != NULL) (void)munmap(window, MAX_WINDOW);
+  if (window == NULL) return NULL;
+  if (spare_count < SPARE_WINDOWS) {
+    spare_windows[spare_count++] = window;
+  } else {
+    (void)munmap(window, MAX_WINDOW);
+  }
   return NULL;
 }
 
