@@ -19,7 +19,7 @@
 #define OUT_SIZE 65536
 #define WATCH_MASK                                                                            \
   (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | \
-   IN_MOVE_SELF | IN_EXCL_UNLINK | IN_ONLYDIR | IN_DONT_FOLLOW)
+   IN_MOVE_SELF | IN_EXCL_UNLINK | IN_ONLYDIR)
 
 enum event_kind { CREATED = 1, MODIFIED = 2, DELETED = 3, RENAMED = 4, OVERFLOWED = 5 };
 
@@ -109,7 +109,11 @@ static void report(enum event_kind kind, bool directory, const char *path, const
   size_t length = strlen(path);
   size_t old_length = strlen(old_path);
   size_t needed = 2 + 4 + length + 4 + old_length;
-  if (needed > sizeof out) return;  // deeper than any path that can be opened
+  if (length >= RESOLVED_SIZE || old_length >= RESOLVED_SIZE) {
+    // Renames can make paths that no record may hold.
+    report(OVERFLOWED, true, root.path, "");
+    return;
+  }
   if (out_length + needed > sizeof out) flush();
   uint8_t *at = write_u8(write_u8(out + out_length, (uint8_t)kind), directory);
   at = write_bytes(write_u32(at, (uint32_t)length), path, length);
@@ -137,16 +141,42 @@ static const char *path_of_watch(int number) {
   return number > 0 && (size_t)number < path_count ? paths[number] : NULL;
 }
 
-// Adds the sub-directories of `path` to `directories` and reports what is there when `tell`.
-static void look_into(const char *path, bool tell, struct strings *directories) {
-  DIR *entries = opendir(path);
+// Opens a directory below the root by one name after the other: links made meanwhile in place of
+// directories must not lead outside. Gives -1 with errno.
+static int open_below(const char *path) {
+  size_t root_length = strlen(root.path);
+  const char *rest = path + (root_length == 1 ? 0 : root_length);
+  char name[NAME_MAX + 1];
+  if (strlen(path) >= PATH_MAX) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  // The root itself is not kept open: a directory that is open never sends its end.
+  int directory =
+      openat(root.directory, root.name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  for (rest += strspn(rest, "/"); directory >= 0 && rest[0] != 0; rest += strspn(rest, "/")) {
+    size_t length = strcspn(rest, "/");  // at most NAME_MAX: a name that was read from a directory
+    memcpy(name, rest, length);
+    name[length] = 0;
+    rest += length;
+    int next = openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    (void)close(directory);
+    directory = next;
+  }
+  return directory;
+}
+
+// Adds the sub-directories to `directories` and reports what is there when `tell`.
+static void look_into(int directory, const char *path, bool tell, struct strings *directories) {
+  int readable = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *entries = readable < 0 ? NULL : fdopendir(readable);
   if (entries == NULL) return;
   const struct dirent *entry;
   while ((entry = readdir(entries)) != NULL) {
     struct stat status;
     const char *name = entry->d_name;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_temporary(name)) continue;
-    if (fstatat(dirfd(entries), name, &status, AT_SYMLINK_NOFOLLOW) < 0) continue;
+    if (fstatat(readable, name, &status, AT_SYMLINK_NOFOLLOW) < 0) continue;
     char *child = join(path, name);
     if (tell) {
       report(CREATED, S_ISDIR(status.st_mode), child, "");
@@ -161,6 +191,13 @@ static void look_into(const char *path, bool tell, struct strings *directories) 
   (void)closedir(entries);
 }
 
+static int watch_directory(int directory) {
+  char path[32];
+  if (directory < 0) return -1;
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+  return inotify_add_watch(events, path, WATCH_MASK);
+}
+
 // Watches a directory and, when the watch is recursive, all below. Gives 0 or the errno of the first
 // one; a directory below that vanished or may not be read is left out.
 static int add_tree(const char *path, bool tell) {
@@ -168,23 +205,32 @@ static int add_tree(const char *path, bool tell) {
   int result = 0;
   push(&directories, must_have(strdup(path)));
   for (bool top = true; directories.length > 0; top = false) {
-    char *directory = directories.items[--directories.length];
-    int number = inotify_add_watch(events, directory, WATCH_MASK);
+    char *path_below = directories.items[--directories.length];
+    int directory = open_below(path_below);
+    int number = watch_directory(directory);
     if (number < 0) {
       if (top) {
         result = errno;
       } else if (errno == ENOSPC || errno == ENOMEM) {
         report_overflow();
       }
-      free(directory);
-      continue;
+      free(path_below);
+    } else {
+      if (top && root_number == 0) root_number = number;
+      if (recursive) look_into(directory, path_below, tell, &directories);
+      set_path(number, path_below);
     }
-    if (top && root_number == 0) root_number = number;
-    if (recursive) look_into(directory, tell, &directories);
-    set_path(number, directory);
+    if (directory >= 0) (void)close(directory);
   }
   free(directories.items);
   return result;
+}
+
+static bool is_root_in_place(void) {
+  int directory = open_below(root.path);
+  int number = watch_directory(directory);
+  if (directory >= 0) (void)close(directory);
+  return number == root_number;
 }
 
 // The part of `path` behind `directory`, "" for itself, NULL when it is not below.
@@ -275,7 +321,7 @@ static void handle(const struct inotify_event *event) {
   if (event->mask & IN_Q_OVERFLOW) {
     report_overflow();
     // Directories whose creation was lost have to be found again.
-    if (add_tree(root.path, false) != 0) root_gone();
+    if (!is_root_in_place() || add_tree(root.path, false) != 0) root_gone();
     return;
   }
   if (event->mask & IN_IGNORED) {
@@ -338,11 +384,22 @@ static int give_up_pairs(void) {
   return (int)next;
 }
 
+// A path that ends in "." or ".." has left the root itself open.
+static void hold_parent_only(void) {
+  if (strcmp(root.name, ".") != 0 || strcmp(root.path, "/") == 0) return;
+  int parent = openat(root.directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (parent < 0) finish((uint32_t)errno, &root, false);
+  (void)close(root.directory);
+  root.directory = parent;
+  (void)snprintf(root.name, sizeof root.name, "%s", last_component(root.path));
+}
+
 _Noreturn void run_watch(const struct task_request *request) {
   uint32_t code = resolve(request, request->path, true, EXISTING, &root);
   if (code != 0) finish(code, &root, false);
   if (!S_ISDIR(root.status.st_mode)) finish(ENOTDIR, &root, false);
   recursive = request->flags != 0;
+  hold_parent_only();
   events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (events < 0) finish((uint32_t)errno, &root, false);
   int error = add_tree(root.path, false);

@@ -60,6 +60,11 @@ final class TestStream {
     return this;
   }
 
+  TestStream withCredit() {
+    automaticCredit = true;
+    return grant();
+  }
+
   TestStream send(int type, Payload payload) {
     guest.send(type, id, payload.toBytes());
     return this;

@@ -22,6 +22,7 @@ final class WatchTest {
   private static final int MODIFIED = 2;
   private static final int DELETED = 3;
   private static final int RENAMED = 4;
+  private static final int OVERFLOW = 5;
 
   private final TestGuest guest = TestGuest.start();
   private final Path root = guest.directory().resolve("root");
@@ -65,6 +66,57 @@ final class WatchTest {
     Path late = Files.createFile(deep.resolve("late"));
     events = awaitEvent(watch, new Event(CREATED, false, late.toString(), ""));
     assertThat(events.stream().filter(e -> e.kind() == CREATED)).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void isNotLedOutsideByALinkThatTakesTheNameOfADirectory() throws Exception {
+    Path outside = guest.directory().resolve("outside");
+    Files.createDirectories(outside.resolve("b"));
+    Files.createFile(outside.resolve("b/secret"));
+    Path staged = guest.directory().resolve("staged");
+    Files.createDirectories(staged.resolve("a/b"));
+    // More than the window, the pipe and the worker's buffer hold: it waits inside "a".
+    for (int i = 0; i < 3_000; i++) {
+      Files.createFile(staged.resolve("a/" + "n".repeat(200) + i));
+    }
+    TestStream watch = watch(true).withoutCredit();
+    Path tree = Files.move(staged, root.resolve("tree"));
+    watch.awaitBytes(1, Frame.MAX_WINDOW);
+    watch.settle(200);
+    Files.move(tree.resolve("a"), guest.directory().resolve("moved"));
+    Files.createSymbolicLink(tree.resolve("a"), outside);
+    Path last = Files.createFile(root.resolve("last"));
+    watch.withCredit();
+    List<Event> events = awaitEvent(watch, new Event(CREATED, false, last.toString(), ""));
+    assertThat(events).extracting(Event::path).noneMatch(path -> path.endsWith("secret"));
+    Files.createFile(outside.resolve("b/later"));
+    Path end = Files.createFile(root.resolve("end"));
+    events = awaitEvent(watch, new Event(CREATED, false, end.toString(), ""));
+    assertThat(events).extracting(Event::path).noneMatch(path -> path.endsWith("later"));
+  }
+
+  @Test
+  void aPathThatNoRecordMayHoldIsToldAsAnOverflow() throws IOException {
+    String levels = ("/" + "d".repeat(200)).repeat(18);
+    for (String name : List.of("x", "y", "z")) {
+      Files.createDirectories(Path.of(root + "/" + name + levels));
+    }
+    TestStream watch = watch(true);
+    Path go = guest.directory().resolve("go");
+    guest
+        .spawn(
+            SpawnRequest.shell(
+                "cd '%s' && echo in && until [ -e '%s' ]; do sleep 0.02; done; : > file"
+                    .formatted(root + "/x" + levels, go)))
+        .awaitText(1, "in");
+    Files.move(root.resolve("x"), Path.of(root + "/y" + levels + "/x"));
+    Files.move(root.resolve("y"), Path.of(root + "/z" + levels + "/y"));
+    Files.createFile(go);
+    List<Event> events = awaitEvent(watch, new Event(OVERFLOW, true, root.toString(), ""));
+    assertThat(events).extracting(e -> e.path().length()).allMatch(length -> length <= 8_191);
+    Path last = Files.createFile(root.resolve("last"));
+    events = awaitEvent(watch, new Event(CREATED, false, last.toString(), ""));
+    assertThat(events).extracting(e -> e.path().length()).allMatch(length -> length <= 8_191);
   }
 
   @Test
@@ -138,6 +190,15 @@ final class WatchTest {
   @Test
   void endsWithItsDirectory() throws IOException {
     TestStream watch = watch(true);
+    Files.delete(root);
+    assertThat(watch.awaitEnd().value()).isZero();
+    assertThat(events(watch)).containsExactly(new Event(DELETED, true, root.toString(), ""));
+  }
+
+  @Test
+  void endsWithADirectoryThatWasGivenByADot() throws IOException {
+    TestStream watch = start(root.resolve("."), true);
+    assertThat(watch.record().code()).isZero();
     Files.delete(root);
     assertThat(watch.awaitEnd().value()).isZero();
     assertThat(events(watch)).containsExactly(new Event(DELETED, true, root.toString(), ""));
