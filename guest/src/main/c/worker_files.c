@@ -199,6 +199,16 @@ _Noreturn void run_write(const struct task_request *request) {
 
 // ---- the rest
 
+// Through an open file: fchmodat knows no "do not follow" on older kernels, and the name may have
+// become a link since it was looked at. Gives 0 or -1 with errno.
+static int change_mode(mode_t mode) {
+  int fd = openat(target.directory, target.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -1;
+  char path[32];
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return chmod(path, mode);
+}
+
 _Noreturn void run_make_directory(const struct task_request *request) {
   bool parents = request->flags != 0;
   resolve_or_finish(request, true, CREATING);
@@ -214,7 +224,7 @@ _Noreturn void run_make_directory(const struct task_request *request) {
   mode_t mode = request->mode & 07777;
   bool made = mkdirat(target.directory, target.name, mode) == 0;
   // mkdir itself leaves the set-id bits out.
-  if (made && (mode & 06000)) made = fchmodat(target.directory, target.name, mode, 0) == 0;
+  if (made && (mode & 06000)) made = change_mode(mode) == 0;
   finish_errno(!made && !(parents && errno == EEXIST));
 }
 
@@ -246,10 +256,5 @@ _Noreturn void run_rename(const struct task_request *request) {
 
 _Noreturn void run_change_mode(const struct task_request *request) {
   resolve_or_finish(request, true, EXISTING);
-  int fd = openat(target.directory, target.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) finish_errno(true);
-  // Through the open file: fchmodat knows no "do not follow" on older kernels.
-  char path[32];
-  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  finish_errno(chmod(path, request->mode & 07777) < 0);
+  finish_errno(change_mode(request->mode & 07777) < 0);
 }

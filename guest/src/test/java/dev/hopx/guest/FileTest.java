@@ -2,6 +2,8 @@ package dev.hopx.guest;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -538,6 +540,53 @@ final class FileTest {
   }
 
   // ---- helpers
+
+  @Test
+  void aLinkThatTakesTheNameOfANewDirectoryIsNotFollowed() throws Exception {
+    Path secret = outside.resolve("secret");
+    Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-------"));
+    Path made = inside.resolve("made");
+    Process slowed = slowDownChangesOfModes();
+    try {
+      TestStream stream =
+          guest.task(MKDIR, rooted(inside).text(made.toString()).u32(02777).u8(0).toBytes());
+      Eventually.check(() -> assertThat(made).exists());
+      Files.delete(made);
+      Files.createSymbolicLink(made, secret);
+      stream.record();
+      assertThat(Files.getPosixFilePermissions(secret))
+          .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+    } finally {
+      slowed.destroy();
+      slowed.waitFor();
+    }
+  }
+
+  /** Makes every worker wait before it changes a mode, so that a race is always lost. */
+  private Process slowDownChangesOfModes() throws IOException {
+    Process process;
+    try {
+      process =
+          new ProcessBuilder(
+                  "strace",
+                  "-f",
+                  "-e",
+                  "inject=chmod,fchmod,fchmodat:delay_enter=1000000",
+                  "-p",
+                  Long.toString(guest.pid()))
+              .redirectErrorStream(true)
+              .start();
+    } catch (IOException e) {
+      abort("SKIPPED: no strace, so a race in making directories was not tried; install strace");
+      throw e;
+    }
+    // The first line, "attached" or why it cannot.
+    String line = process.inputReader().readLine();
+    assumeTrue(
+        line != null && line.endsWith("attached"),
+        "SKIPPED: strace cannot attach, so a race in making directories was not tried: " + line);
+    return process;
+  }
 
   private static Payload roots(Path... roots) {
     return new Payload().texts(Stream.of(roots).map(Path::toString).toList());
