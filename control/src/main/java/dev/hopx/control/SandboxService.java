@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.jdbi.v3.core.Handle;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +41,11 @@ public final class SandboxService implements AutoCloseable {
 
   /** Ports in use by other programs are few; so many in a row mean another fault. */
   static final int MAX_PORT_ATTEMPTS = 100;
+
+  /** How long the end of a sandbox waits for room in the store once its files are gone. */
+  static final Duration STORE_WAIT = Duration.ofSeconds(5);
+
+  private static final Duration STORE_POLL = Duration.ofMillis(100);
 
   private static final Logger log = LoggerFactory.getLogger(SandboxService.class);
 
@@ -168,7 +174,10 @@ public final class SandboxService implements AutoCloseable {
             .read(handle -> SandboxRows.find(handle, caller.organizationId(), id))
             .filter(found -> found.status() != SandboxStatus.CREATING)
             .orElseThrow(SandboxService::notFound);
-    end(sandbox.id(), EndReason.DELETED);
+    beginEnd(
+        sandbox.id(),
+        handle -> SandboxRows.beginDeletion(handle, sandbox.id(), EndReason.DELETED, now()));
+    remove(sandbox.id());
   }
 
   /**
@@ -242,12 +251,30 @@ public final class SandboxService implements AutoCloseable {
   void expire() {
     Instant now = now();
     for (SandboxRecord sandbox : store.read(handle -> SandboxRows.expired(handle, now))) {
-      if (store.write(handle -> SandboxRows.beginExpiry(handle, sandbox.id(), now))) {
+      boolean begun;
+      try {
+        begun = store.write(handle -> SandboxRows.beginExpiry(handle, sandbox.id(), now));
+      } catch (ApiException unwritable) {
+        expireUnwritten(sandbox.id(), unwritable);
+        continue;
+      }
+      if (begun) {
         log.info("Sandbox {} has expired", sandbox.id());
         closeEndpoint(sandbox.id());
         // Away from this thread: the next one must not expire late for it.
         Thread.ofVirtual().name("expire-" + sandbox.id()).start(() -> remove(sandbox.id()));
       }
+    }
+  }
+
+  /** Ends a sandbox whose row cannot be changed now; each sweep tries to write it down. */
+  private void expireUnwritten(SandboxId id, ApiException unwritable) {
+    boolean renewed =
+        store.read(handle -> SandboxRows.find(handle, id)).filter(this::isExpired).isEmpty();
+    if (!renewed) {
+      log.error("The end of sandbox {} cannot be written; its files go first", id, unwritable);
+      closeEndpoint(id);
+      node.delete(id);
     }
   }
 
@@ -257,6 +284,10 @@ public final class SandboxService implements AutoCloseable {
         store.read(handle -> SandboxRows.withStatus(handle, SandboxStatus.RUNNING));
     // The rows were read first: what is deleted meanwhile fails the compare-and-set below.
     for (SandboxRecord record : running) {
+      if (isExpired(record)) {
+        // Its end is an expiry, also where that could not be written yet.
+        continue;
+      }
       Optional<Sandbox> sandbox = node.find(record.id());
       if (sandbox.isEmpty()) {
         log.warn("Sandbox {} is lost: its node does not have it any more", record.id());
@@ -316,6 +347,44 @@ public final class SandboxService implements AutoCloseable {
   void end(SandboxId id, EndReason reason) {
     store.write(handle -> SandboxRows.beginDeletion(handle, id, reason, now()));
     remove(id);
+  }
+
+  /**
+   * Writes that a sandbox comes to its end. Where nothing can be written, mostly because the disk
+   * is full, its own files go first: they may be what fills the disk, and there must be a way to
+   * get rid of them.
+   */
+  private void beginEnd(SandboxId id, Function<Handle, Boolean> change) {
+    try {
+      store.write(change);
+      return;
+    } catch (ApiException unwritable) {
+      log.error("The end of sandbox {} cannot be written; its files go first", id, unwritable);
+    }
+    closeEndpoint(id);
+    node.delete(id);
+    long deadline = System.nanoTime() + STORE_WAIT.toNanos();
+    while (true) {
+      try {
+        store.write(change);
+        return;
+      } catch (ApiException unwritable) {
+        if (System.nanoTime() - deadline > 0 || !slept(STORE_POLL)) {
+          throw unwritable;
+        }
+      }
+    }
+  }
+
+  /** False when the thread is to stop. */
+  private static boolean slept(Duration duration) {
+    try {
+      Thread.sleep(duration);
+      return true;
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   private SandboxRecord plan(Caller caller, NewSandbox wanted) {
@@ -410,7 +479,7 @@ public final class SandboxService implements AutoCloseable {
 
   private void undo(SandboxRecord planned, RuntimeException cause) {
     try {
-      store.write(handle -> SandboxRows.abandon(handle, planned.id(), now()));
+      beginEnd(planned.id(), handle -> SandboxRows.abandon(handle, planned.id(), now()));
       remove(planned.id());
     } catch (RuntimeException e) {
       // The row is still there: the next start of the server undoes the rest.

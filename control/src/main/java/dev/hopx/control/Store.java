@@ -2,16 +2,23 @@ package dev.hopx.control;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.hopx.api.ApiException;
+import dev.hopx.api.ErrorCode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
 import java.util.function.Function;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.Jdbi;
+import org.jdbi.v3.core.JdbiException;
+import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteDataSource;
+import org.sqlite.SQLiteErrorCode;
+import org.sqlite.SQLiteException;
 
 /**
  * The database. Owns and closes its connections: a few for reading and exactly one for writing,
@@ -20,6 +27,9 @@ import org.sqlite.SQLiteDataSource;
  */
 public final class Store implements AutoCloseable {
   static final int READERS = 4;
+
+  /** Detail of the failure of a write that no other work would have survived either. */
+  static final String UNWRITABLE = "STORE_UNWRITABLE";
 
   /** For programs beside the server that look into the file. */
   static final int BUSY_TIMEOUT_MILLIS = 10_000;
@@ -61,9 +71,37 @@ public final class Store implements AutoCloseable {
   /**
    * Runs one unit of work that is kept as a whole or, when it throws, not at all. It must neither
    * block on anything else nor call the store again.
+   *
+   * @throws ApiException {@code SERVICE_UNAVAILABLE} when the disk is full or broken
    */
   <T> T write(Function<Handle, T> work) {
-    return writing.run(work);
+    try {
+      return writing.run(work);
+    } catch (JdbiException e) {
+      throw isUnwritable(e) ? unwritable(e) : e;
+    }
+  }
+
+  /** True when the file cannot be written whatever the work: full disk, broken disk, read-only. */
+  private static boolean isUnwritable(Throwable failure) {
+    for (@Nullable Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SQLiteException sqlite) {
+        // Extended codes have the plain one in their lowest byte.
+        int code = sqlite.getResultCode().code & 0xFF;
+        return code == SQLiteErrorCode.SQLITE_FULL.code
+            || code == SQLiteErrorCode.SQLITE_IOERR.code
+            || code == SQLiteErrorCode.SQLITE_READONLY.code;
+      }
+    }
+    return false;
+  }
+
+  private static ApiException unwritable(JdbiException cause) {
+    return new ApiException(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "The server cannot write its database; is its disk full? Nothing was changed",
+        Map.of("reason", UNWRITABLE),
+        cause);
   }
 
   @Override
