@@ -1,5 +1,7 @@
 package dev.hopx.agent;
 
+import dev.hopx.api.ApiException;
+import dev.hopx.api.ErrorCode;
 import dev.hopx.http.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -54,6 +56,9 @@ final class EnvironmentFile {
     }
   }
 
+  /**
+   * @throws ApiException {@code SERVICE_UNAVAILABLE} when the host's disk takes nothing more
+   */
   void save(Map<String, String> variables) {
     byte[] bytes = Json.mapper().writeValueAsBytes(Map.of(VARIABLES, variables));
     try {
@@ -76,7 +81,11 @@ final class EnvironmentFile {
         Files.deleteIfExists(next);
       }
     } catch (IOException failure) {
-      throw new UncheckedIOException("Cannot write " + file, failure);
+      throw new ApiException(
+          ErrorCode.SERVICE_UNAVAILABLE,
+          "The variables cannot be saved; is the server's disk full? Nothing was changed",
+          Map.of(),
+          failure);
     }
   }
 }
