@@ -67,6 +67,11 @@ public final class AgentApi {
     return router.handler(new AgentSession(sandbox));
   }
 
+  /** All that is served, for the documentation. */
+  public List<? extends Router.Route<?>> routes() {
+    return router.routes();
+  }
+
   private void open(HttpMethod method, String path, RouteHandler<AgentSession> handler) {
     router.route(method, path, Gate.open(handler));
   }

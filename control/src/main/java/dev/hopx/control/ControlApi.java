@@ -30,6 +30,32 @@ public final class ControlApi {
   /** Larger page sizes are taken as this one (decision 5). */
   static final int MAX_LIMIT = 1000;
 
+  private static final Router<ControlApi> ROUTER =
+      new Router<ControlApi>(new ControlErrors())
+          .route(HttpMethod.GET, "/health", (exchange, api) -> api.health(exchange))
+          .route(
+              HttpMethod.POST,
+              "/v1/sandboxes",
+              authenticated((api, exchange, caller) -> api.create.handle(exchange, caller)))
+          .route(HttpMethod.GET, "/v1/sandboxes", authenticated(ControlApi::listSandboxes))
+          .route(HttpMethod.GET, "/v1/sandboxes/{id}", authenticated(ControlApi::getSandbox))
+          .route(HttpMethod.DELETE, "/v1/sandboxes/{id}", authenticated(ControlApi::deleteSandbox))
+          .route(HttpMethod.POST, "/v1/sandboxes/{id}/resume", authenticated(ControlApi::resume))
+          .route(
+              HttpMethod.PUT,
+              "/v1/sandboxes/{id}/timeout",
+              authenticated(ControlApi::changeTimeout))
+          .route(
+              HttpMethod.POST,
+              "/v1/sandboxes/{id}/token/refresh",
+              authenticated(ControlApi::refreshToken))
+          .route(
+              HttpMethod.POST,
+              "/v1/sandboxes/{id}/refresh",
+              authenticated(ControlApi::refreshToken))
+          .route(HttpMethod.GET, "/v1/templates", authenticated(ControlApi::listTemplates))
+          .route(HttpMethod.GET, "/v1/templates/{name}", authenticated(ControlApi::getTemplate));
+
   private final ControlSettings settings;
   private final ApiKeys keys;
   private final SandboxService sandboxes;
@@ -59,20 +85,12 @@ public final class ControlApi {
 
   /** Answers the requests of the API's port. */
   public HttpHandler handler() {
-    return new Router<ControlApi>(new ControlErrors())
-        .route(HttpMethod.GET, "/health", (exchange, _) -> health(exchange))
-        .route(HttpMethod.POST, "/v1/sandboxes", authenticated(create::handle))
-        .route(HttpMethod.GET, "/v1/sandboxes", authenticated(this::listSandboxes))
-        .route(HttpMethod.GET, "/v1/sandboxes/{id}", authenticated(this::getSandbox))
-        .route(HttpMethod.DELETE, "/v1/sandboxes/{id}", authenticated(this::deleteSandbox))
-        .route(HttpMethod.POST, "/v1/sandboxes/{id}/resume", authenticated(this::resume))
-        .route(HttpMethod.PUT, "/v1/sandboxes/{id}/timeout", authenticated(this::changeTimeout))
-        .route(
-            HttpMethod.POST, "/v1/sandboxes/{id}/token/refresh", authenticated(this::refreshToken))
-        .route(HttpMethod.POST, "/v1/sandboxes/{id}/refresh", authenticated(this::refreshToken))
-        .route(HttpMethod.GET, "/v1/templates", authenticated(this::listTemplates))
-        .route(HttpMethod.GET, "/v1/templates/{name}", authenticated(this::getTemplate))
-        .handler(this);
+    return ROUTER.handler(this);
+  }
+
+  /** All that is served, for the documentation. */
+  public static List<? extends Router.Route<?>> routes() {
+    return ROUTER.routes();
   }
 
   private void health(HttpExchange exchange) {
@@ -182,8 +200,8 @@ public final class ControlApi {
     return SandboxJson.withToken(SandboxJson.of(sandbox), tokens.issue(sandbox.id().value()));
   }
 
-  private RouteHandler<ControlApi> authenticated(CallerHandler handler) {
-    return (exchange, _) -> handler.handle(exchange, caller(exchange));
+  private static RouteHandler<ControlApi> authenticated(CallerHandler handler) {
+    return (exchange, api) -> handler.handle(api, exchange, api.caller(exchange));
   }
 
   /** Takes the key from either header; {@code X-API-Key} counts where both are sent. */
@@ -264,6 +282,6 @@ public final class ControlApi {
   /** Answers a request whose caller is known. */
   @FunctionalInterface
   private interface CallerHandler {
-    void handle(HttpExchange exchange, Caller caller) throws Exception;
+    void handle(ControlApi api, HttpExchange exchange, Caller caller) throws Exception;
   }
 }
