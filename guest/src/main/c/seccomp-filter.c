@@ -106,7 +106,7 @@ static const struct call allowed[] = {
     NEWER(openat2, 437), CALL(pause), NEWER(pidfd_getfd, 438), NEWER(pidfd_open, 434),
     NEWER(pidfd_send_signal, 424), CALL(pipe), CALL(pipe2), CALL(pkey_alloc), CALL(pkey_free),
     CALL(pkey_mprotect), CALL(poll), CALL(ppoll), CALL(prctl), CALL(pread64), CALL(preadv),
-    CALL(preadv2), CALL(prlimit64), NEWER(process_mrelease, 448), CALL(process_vm_readv),
+    CALL(preadv2), NEWER(process_mrelease, 448), CALL(process_vm_readv),
     CALL(process_vm_writev), CALL(pselect6), CALL(ptrace), CALL(pwrite64), CALL(pwritev),
     CALL(pwritev2), CALL(read), CALL(readahead), CALL(readlink), CALL(readlinkat), CALL(readv),
     CALL(recvfrom), CALL(recvmmsg), CALL(recvmsg), CALL(remap_file_pages), CALL(removexattr),
@@ -151,8 +151,8 @@ static const struct call refused[] = {
 };
 
 /* What a leaf of the search tree does: return this value, or go to a block that looks on. */
-enum { BLOCKS = 5 };
-enum block { CLONE, PERSONALITY, SOCKET, SOCKET_PAIR, IOCTL };
+enum { BLOCKS = 6 };
+enum block { CLONE, PERSONALITY, SOCKET, SOCKET_PAIR, IOCTL, LIMITS };
 #define GO_TO(block) (0xFFFF0000u | (block)) /* no value that a filter can return */
 
 static const struct {
@@ -160,7 +160,7 @@ static const struct {
     enum block block;
 } judged[BLOCKS] = {
     {CALL(clone), CLONE},           {CALL(personality), PERSONALITY}, {CALL(socket), SOCKET},
-    {CALL(socketpair), SOCKET_PAIR}, {CALL(ioctl), IOCTL},
+    {CALL(socketpair), SOCKET_PAIR}, {CALL(ioctl), IOCTL},        {CALL(prlimit64), LIMITS},
 };
 
 static uint32_t action_of[MAX_CALLS]; /* by number */
@@ -304,6 +304,12 @@ static void emit_blocks(void) {
     answer_if(TERMINAL_STUFF_INPUT, REFUSE(EPERM));
     answer_if(TERMINAL_LINUX_CONSOLE, REFUSE(EPERM));
     answer_if(TERMINAL_LINE_DISCIPLINE, REFUSE(EPERM));
+    answer(ALLOW);
+
+    /* Root inside has the identity of process 1 and could take its descriptors or its time away. */
+    begin_block(LIMITS);
+    load_argument(0);
+    answer_if(1, REFUSE(EPERM));
     answer(ALLOW);
 }
 
