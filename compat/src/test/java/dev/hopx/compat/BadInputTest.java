@@ -108,7 +108,7 @@ final class BadInputTest extends ServerTestBase {
   @Test
   void unknownSandboxesAndTemplates() {
     refused(server.get("/v1/sandboxes/1763382095000aaaaa"), 404, "Sandbox not found");
-    refused(server.get("/v1/sandboxes/..%2f..%2fetc"), 404, "");
+    refused(server.get("/v1/sandboxes/..%2f..%2fetc"), 400, "URI");
     refused(server.get("/v1/templates/pythn"), 404, "");
     refused(server.get("/v1/no/such/path"), 404, "");
     refused(
