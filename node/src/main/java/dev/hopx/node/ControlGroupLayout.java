@@ -17,6 +17,7 @@ import java.util.Map;
  */
 record ControlGroupLayout(
     boolean unified, Map<String, Path> controllers, List<Path> roots, List<Path> hidden) {
+  private static final Path STANDARD = Path.of("/sys/fs/cgroup");
   private static final List<String> NEEDED = List.of("memory", "cpu", "pids", "freezer");
 
   /**
@@ -40,7 +41,7 @@ record ControlGroupLayout(
       throw new NodeException("No control groups are mounted; mount cgroup2 on /sys/fs/cgroup");
     }
     if (roots.isEmpty()) {
-      return new ControlGroupLayout(true, Map.of(), List.of(versionTwo.getFirst()), List.of());
+      return unified(versionTwo);
     }
     for (Path mount : versionTwo) {
       String held = ControlGroupFiles.readText(mount.resolve("cgroup.controllers"));
@@ -67,6 +68,22 @@ record ControlGroupLayout(
     List<Path> hidden =
         versionTwo.isEmpty() ? List.of(roots.getFirst().resolveSibling("unified")) : List.of();
     return new ControlGroupLayout(false, Map.copyOf(controllers), List.copyOf(roots), hidden);
+  }
+
+  private static ControlGroupLayout unified(List<Path> mounts) {
+    // Others mount the one hierarchy at places of their own as well; crun looks at one only.
+    Path root = mounts.contains(STANDARD) ? STANDARD : mounts.getFirst();
+    List<String> missing = new ArrayList<>(ControllerSwitch.NEEDED);
+    missing.removeAll(
+        ControllerSwitch.words(ControlGroupFiles.readText(root.resolve("cgroup.controllers"))));
+    if (!missing.isEmpty()) {
+      throw new NodeException(
+          ("The control group hierarchy in %s lacks the controllers %s; look for"
+                  + " cgroup_disable= on the kernel's command line (add cgroup_enable=memory where"
+                  + " memory is off by default) and start the machine anew")
+              .formatted(root, missing));
+    }
+    return new ControlGroupLayout(true, Map.of(), List.of(root), List.of());
   }
 
   /** Everywhere where something of a sandbox's control groups may lie. */

@@ -14,6 +14,17 @@ final class ControlGroups {
     this.instance = instance;
   }
 
+  /**
+   * Makes sure that limits can be set at all, so that not the first creation has to find out.
+   *
+   * @throws NodeException saying how to mend it
+   */
+  void prepare() {
+    if (layout.unified()) {
+      layout.roots().forEach(ControllerSwitch::enableRoot);
+    }
+  }
+
   SandboxGroups of(SandboxId id) {
     return new SandboxGroups(layout, instance, id);
   }

@@ -69,6 +69,7 @@ public final class LocalNode implements Node {
     String linkPrefix = Firewall.linkPrefix(options.instance());
     this.slots = new Slots(linkPrefix, subnet, options.uidBase());
     this.controlGroups = new ControlGroups(layout, options.instance());
+    controlGroups.prepare();
     this.firewall = new Firewall(options.instance());
     ContainerRuntime runtime =
         new ContainerRuntime(

@@ -34,7 +34,6 @@ final class SandboxGroups {
   private static final Duration REMOVE_LIMIT = Duration.ofSeconds(5);
   private static final Duration REMOVE_PAUSE = Duration.ofMillis(2);
   private static final String RUN = "run";
-  private static final List<String> CONTROLLERS = List.of("memory", "cpu", "pids");
 
   private final ControlGroupLayout layout;
   private final String instance;
@@ -126,10 +125,10 @@ final class SandboxGroups {
     ControlGroupFiles.make(group);
     Path level = root;
     for (Path name : root.relativize(group)) {
-      enableControllers(level);
+      ControllerSwitch.enable(level);
       level = level.resolve(name);
     }
-    enableControllers(group);
+    ControllerSwitch.enable(group);
     ControlGroupFiles.write(group.resolve("memory.max"), memoryLimit(resources));
     ControlGroupFiles.writeIfPresent(group.resolve("memory.swap.max"), "0");
     // The offender dies, not the sandbox.
@@ -139,12 +138,6 @@ final class SandboxGroups {
     ControlGroupFiles.write(group.resolve("pids.max"), processLimit(resources));
     ControlGroupFiles.make(group.resolve(RUN));
     ControlGroupFiles.write(group.resolve(RUN).resolve("pids.max"), runLimit(resources));
-  }
-
-  private static void enableControllers(Path group) {
-    for (String controller : CONTROLLERS) {
-      ControlGroupFiles.write(group.resolve("cgroup.subtree_control"), "+" + controller);
-    }
   }
 
   private void createSeparate(Resources resources) {

@@ -47,10 +47,23 @@ final class ControlGroupLayoutTest {
   }
 
   @Test
-  void findsTheUnifiedHierarchy() {
+  void findsTheUnifiedHierarchy() throws Exception {
+    Files.writeString(directory.resolve("cgroup.controllers"), "cpuset cpu io memory pids\n");
     ControlGroupLayout layout = detect(List.of(unified(directory)));
     assertThat(layout.unified()).isTrue();
     assertThat(layout.roots()).containsExactly(directory);
+  }
+
+  @Test
+  void refusesAUnifiedHierarchyWithoutAControllerAndSaysWhatToDo() throws Exception {
+    Files.writeString(directory.resolve("cgroup.controllers"), "cpuset cpu io pids\n");
+    assertThatThrownBy(() -> detect(List.of(unified(directory))))
+        .isInstanceOf(NodeException.class)
+        .hasMessageContaining("[memory]")
+        .hasMessageContaining("cgroup_disable=");
+    Files.writeString(directory.resolve("cgroup.controllers"), "\n");
+    assertThatThrownBy(() -> detect(List.of(unified(directory))))
+        .hasMessageContaining("[memory, cpu, pids]");
   }
 
   @Test
