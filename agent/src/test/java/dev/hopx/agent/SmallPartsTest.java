@@ -7,9 +7,11 @@ import dev.hopx.api.ApiException;
 import dev.hopx.api.ErrorCode;
 import dev.hopx.channel.FileStat;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -104,6 +106,17 @@ class SmallPartsTest {
       assertThat(EnvironmentRules.isSecret(secret)).as(secret).isTrue();
     }
     assertThat(EnvironmentRules.isSecret("PATH")).isFalse();
+  }
+
+  @Test
+  void variablesThatCannotBeSavedAreNotAnInternalError() {
+    EnvironmentFile file = new EnvironmentFile(Path.of("/dev/null"));
+    assertThatThrownBy(() -> file.save(Map.of("A", "secret")))
+        .isInstanceOfSatisfying(
+            ApiException.class,
+            failure -> assertThat(failure.code()).isEqualTo(ErrorCode.SERVICE_UNAVAILABLE))
+        .hasMessageContaining("disk")
+        .hasMessageNotContaining("secret");
   }
 
   @Test
