@@ -38,8 +38,6 @@ print_status() {
         version=$(sed -n 's:^  <version>\(.*\)</version>:\1:p' "$HOPX_ROOT/pom.xml" | head -n 1)
     if [ "$state" = running ] && [ -r "$KEY_FILE" ]; then
         templates=$(api GET /v1/templates | listed_templates)
-        [ -n "$isolation" ] ||
-            isolation=$(api GET '/v1/sandboxes?limit=1' | grep -o '"isolation":"[^"]*"' | cut -d '"' -f 4) || true
     else
         templates=$(stored_templates "$TEMPLATE_STORE")
     fi
@@ -75,7 +73,7 @@ status_text() {
     printf 'state:      %s%s\n' "$state" "${pid:+ (process $pid)}"
     printf 'url:        %s\n' "$URL"
     printf 'version:    %s\n' "$version"
-    printf 'isolation:  %s\n' "${isolation:-unknown while no sandbox runs}"
+    printf 'isolation:  %s\n' "${isolation:-unknown while the server is down}"
     printf 'data:       %s\n' "$DATA_DIR"
     printf 'log:        %s\n' "$LOG_FILE"
     while read -r name status; do

@@ -98,6 +98,7 @@ public final class ControlApi {
     body.put("status", "healthy");
     body.put("message", "hopx is running");
     body.put("version", settings.version());
+    body.put("isolation", sandboxes.isolation().wireName());
     body.put("timestamp", Timestamps.format(clock.instant()));
     exchange.sendJson(200, body);
   }

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.hopx.api.ApiException;
 import dev.hopx.api.ErrorCode;
+import dev.hopx.node.IsolationLevel;
 import dev.hopx.node.Node;
 import dev.hopx.node.NodeException;
 import dev.hopx.node.Sandbox;
@@ -143,6 +144,11 @@ public final class SandboxService implements AutoCloseable {
       throw notFound();
     }
     return sandbox;
+  }
+
+  /** How strongly new sandboxes are separated. */
+  public IsolationLevel isolation() {
+    return node.isolation();
   }
 
   /** A visible sandbox of any organisation, for the agent's side. */

@@ -78,6 +78,7 @@ final class ControlApiTest {
     assertThat(answer.status()).isEqualTo(200);
     assertThat(answer.text("status")).isEqualTo("healthy");
     assertThat(answer.text("version")).isEqualTo("1.2.3");
+    assertThat(answer.text("isolation")).isEqualTo("container");
     assertThat(answer.headers().firstValue("Content-Type").orElseThrow())
         .startsWith("application/json");
     assertThat(OffsetDateTime.parse(answer.text("timestamp"))).isNotNull();

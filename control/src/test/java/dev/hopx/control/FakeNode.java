@@ -54,6 +54,11 @@ final class FakeNode implements Node {
   }
 
   @Override
+  public IsolationLevel isolation() {
+    return IsolationLevel.CONTAINER_PRIVATE_IDS;
+  }
+
+  @Override
   public Sandbox create(SandboxSpec spec) {
     creations.incrementAndGet();
     FakeSandbox sandbox = new FakeSandbox(spec, Instant.now(), true);

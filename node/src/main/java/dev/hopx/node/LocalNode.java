@@ -162,6 +162,11 @@ public final class LocalNode implements Node {
   }
 
   @Override
+  public IsolationLevel isolation() {
+    return IsolationLevel.CONTAINER_PRIVATE_IDS;
+  }
+
+  @Override
   public Sandbox create(SandboxSpec spec) {
     requireNonNull(spec, "spec is null");
     requireOpen();

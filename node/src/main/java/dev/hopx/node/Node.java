@@ -11,6 +11,9 @@ public interface Node extends AutoCloseable {
   /** Name of the node, a DNS label. */
   String name();
 
+  /** How strongly the sandboxes it makes are separated. */
+  IsolationLevel isolation();
+
   /**
    * Makes a sandbox and returns when its process 1 answers. Half-made sandboxes leave nothing
    * behind.
