@@ -7,8 +7,9 @@ import java.util.List;
 
 /**
  * Kills every process of a control group and of those below it, also one that forks as fast as it
- * can: version 2 has a switch for it; version 1 freezes, signals and thaws. To be called on a
- * thread that nobody interrupts.
+ * can: version 2 has a switch for it; version 1 freezes, signals and thaws. In a paused sandbox the
+ * dead of version 1 leave only when it goes on, without having done anything more. To be called on
+ * a thread that nobody interrupts.
  */
 final class GroupKiller {
   private static final Duration FREEZE_WAIT = Duration.ofMillis(200);
@@ -35,6 +36,9 @@ final class GroupKiller {
                 + " ms after SIGKILL; they hang in the kernel");
       }
       killOnce(group);
+      if (Freezer.isFrozenFromAbove(group)) {
+        return;
+      }
       sleep(pause);
       pause = Math.min(pause * 2, LONGEST_PAUSE.toNanos());
     }

@@ -10,14 +10,17 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +37,9 @@ public final class LocalNode implements Node {
   /** How long the end waits for removals in the background. */
   static final Duration REMOVALS_WAIT = Duration.ofSeconds(5);
 
+  /** What a stop gives the users' processes between SIGTERM and SIGKILL. */
+  static final Duration STOP_GRACE = Duration.ofSeconds(5);
+
   static final Duration SWEEP_INTERVAL = Duration.ofSeconds(1);
 
   private final NodeOptions options;
@@ -44,10 +50,13 @@ public final class LocalNode implements Node {
   private final Firewall firewall;
   private final SandboxCreator creator;
   private final SandboxRemover remover;
-  private final Map<SandboxId, LocalSandbox> sandboxes = new ConcurrentHashMap<>();
+  private final Map<SandboxId, ManagedSandbox> sandboxes = new ConcurrentHashMap<>();
 
   /** One creation or removal of an id at a time. */
   private final KeyedLocks<SandboxId> locks = new KeyedLocks<>();
+
+  /** Those that somebody waits to delete: their processes need no grace any more. */
+  private final Set<SandboxId> doomed = ConcurrentHashMap.newKeySet();
 
   private final DeferredRemovals removals = new DeferredRemovals();
   private final Thread sweeper;
@@ -192,30 +201,132 @@ public final class LocalNode implements Node {
   public List<Sandbox> list() {
     return sandboxes.values().stream()
         .sorted(
-            Comparator.comparing(LocalSandbox::created)
+            Comparator.comparing(ManagedSandbox::created)
                 .thenComparing(sandbox -> sandbox.id().value()))
         .map(Sandbox.class::cast)
         .toList();
   }
 
   @Override
-  public void delete(SandboxId id) {
+  public void pause(SandboxId id) {
+    var _ = exclusively(id, () -> pauseLocked(id));
+  }
+
+  private ManagedSandbox pauseLocked(SandboxId id) {
+    LocalSandbox sandbox = withProcesses(id, "paused");
+    if (sandbox.state() != SandboxState.PAUSED) {
+      sandbox.pause();
+    }
+    return sandbox;
+  }
+
+  @Override
+  public void resume(SandboxId id) {
+    var _ = exclusively(id, () -> resumeLocked(id));
+  }
+
+  private ManagedSandbox resumeLocked(SandboxId id) {
+    LocalSandbox sandbox = withProcesses(id, "resumed");
+    if (sandbox.state() == SandboxState.PAUSED) {
+      sandbox.resume();
+    }
+    return sandbox;
+  }
+
+  @Override
+  public void stop(SandboxId id) {
+    var _ = exclusively(id, () -> stopLocked(id));
+  }
+
+  private ManagedSandbox stopLocked(SandboxId id) {
+    ManagedSandbox present = present(id);
+    if (!(present instanceof LocalSandbox sandbox)) {
+      return present;
+    }
+    SandboxPaths paths = SandboxPaths.of(options, id);
+    StoredSandbox stopped = sandbox.stored().stopped(Instant.now());
+    // First of all: whatever happens from here on, the next start of the server ends it, too.
+    stopped.write(paths.record());
+    sandbox.terminate(STOP_GRACE, () -> doomed.contains(id));
+    sandbox.close();
+    remover.shutDown(stopped);
+    StoppedSandbox result = new StoppedSandbox(stopped, paths);
+    sandboxes.put(id, result);
+    return result;
+  }
+
+  @Override
+  public Sandbox start(SandboxId id) {
+    return exclusively(id, () -> startLocked(id));
+  }
+
+  private ManagedSandbox startLocked(SandboxId id) {
+    ManagedSandbox present = present(id);
+    if (present.state() != SandboxState.STOPPED) {
+      return present;
+    }
+    // A stop that failed half way is finished first.
+    ManagedSandbox stopped = stopLocked(id);
+    LocalSandbox started = creator.restart(stopped.stored());
+    sandboxes.put(id, started);
+    return started;
+  }
+
+  private LocalSandbox withProcesses(SandboxId id, String purpose) {
+    ManagedSandbox present = present(id);
+    if (present instanceof LocalSandbox sandbox
+        && (sandbox.state() == SandboxState.RUNNING || sandbox.state() == SandboxState.PAUSED)) {
+      return sandbox;
+    }
+    throw new NodeException(
+        "Sandbox %s cannot be %s: it is %s"
+            .formatted(id, purpose, present.state().name().toLowerCase(Locale.ROOT)));
+  }
+
+  private ManagedSandbox present(SandboxId id) {
+    ManagedSandbox present = sandboxes.get(id);
+    if (present == null) {
+      throw new NodeException("There is no sandbox " + id + " on this node");
+    }
+    return present;
+  }
+
+  private ManagedSandbox exclusively(SandboxId id, Supplier<ManagedSandbox> action) {
     requireNonNull(id, "id is null");
     requireOpen();
-    Uninterrupted.call(
+    return Uninterrupted.call(
         () ->
             locks.with(
                 id,
                 () -> {
-                  deleteLocked(id);
-                  return true;
+                  requireOpen();
+                  return action.get();
                 }));
+  }
+
+  @Override
+  public void delete(SandboxId id) {
+    requireNonNull(id, "id is null");
+    requireOpen();
+    doomed.add(id);
+    try {
+      Uninterrupted.call(
+          () ->
+              locks.with(
+                  id,
+                  () -> {
+                    deleteLocked(id);
+                    return true;
+                  }));
+    } finally {
+      doomed.remove(id);
+    }
   }
 
   private void deleteLocked(SandboxId id) {
     requireOpen();
     SandboxPaths paths = SandboxPaths.of(options, id);
-    LocalSandbox sandbox = sandboxes.get(id);
+    ManagedSandbox sandbox = sandboxes.get(id);
     if (sandbox == null && !Files.exists(paths.data()) && !Files.exists(paths.run())) {
       return;
     }
@@ -245,7 +356,7 @@ public final class LocalNode implements Node {
     try {
       while (true) {
         Thread.sleep(SWEEP_INTERVAL);
-        for (LocalSandbox sandbox : sandboxes.values()) {
+        for (ManagedSandbox sandbox : sandboxes.values()) {
           sweep(sandbox);
         }
       }
@@ -254,7 +365,7 @@ public final class LocalNode implements Node {
     }
   }
 
-  private static void sweep(LocalSandbox sandbox) {
+  private static void sweep(ManagedSandbox sandbox) {
     try {
       sandbox.sweep();
     } catch (RuntimeException e) {
@@ -277,7 +388,7 @@ public final class LocalNode implements Node {
             LOG.info("Some files of deleted sandboxes are left for the next start to remove");
           }
           removals.close();
-          sandboxes.values().forEach(LocalSandbox::close);
+          sandboxes.values().forEach(ManagedSandbox::close);
           if (sandboxes.isEmpty() && controlGroups.sandboxes().isEmpty()) {
             firewall.remove();
             controlGroups.removeInstance();
@@ -313,7 +424,7 @@ public final class LocalNode implements Node {
       AdoptionReport report = new AdoptionReport(adopted, removed, problems);
       if (!adopted.isEmpty() || !removed.isEmpty() || !problems.isEmpty()) {
         LOG.info(
-            "Found {} running sandboxes of an earlier server, removed {} dead ones, {} problems",
+            "Found {} sandboxes of an earlier server, removed {} dead ones, {} problems",
             adopted.size(),
             removed.size(),
             problems.size());
@@ -332,7 +443,9 @@ public final class LocalNode implements Node {
     private void settle(SandboxId id) {
       SandboxPaths paths = SandboxPaths.of(options, id);
       Optional<StoredSandbox> stored = readRecord(id, paths);
-      if (stored.isPresent() && stored.get().runningInit(boot).isPresent()) {
+      if (stored.isPresent() && stored.get().stopped().isPresent()) {
+        adoptStopped(stored.get(), paths);
+      } else if (stored.isPresent() && stored.get().runningInit(boot).isPresent()) {
         adopt(stored.get(), paths);
       } else {
         remover.remove(id, stored);
@@ -352,6 +465,16 @@ public final class LocalNode implements Node {
         }
         throw e;
       }
+    }
+
+    /** Also after a reboot; also one whose stop or start was cut short: it is stopped then. */
+    private void adoptStopped(StoredSandbox stored, SandboxPaths paths) {
+      SandboxId id = new SandboxId(stored.id());
+      slots.reserve(stored.slot());
+      sandboxes.put(id, new StoppedSandbox(stored, paths));
+      adopted.add(id);
+      // What fails here is tried again by a start.
+      remover.shutDown(stored);
     }
 
     private void adopt(StoredSandbox stored, SandboxPaths paths) {
@@ -374,7 +497,7 @@ public final class LocalNode implements Node {
 
     private void awaitGuests() {
       long deadline = System.nanoTime() + ADOPTION_WAIT.toNanos();
-      for (LocalSandbox sandbox : sandboxes.values()) {
+      for (LocalSandbox sandbox : awaited()) {
         try {
           Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
           if (!sandbox.awaitSettled(left)) {
@@ -385,6 +508,15 @@ public final class LocalNode implements Node {
           throw new NodeException("Interrupted while adopting sandboxes", e);
         }
       }
+    }
+
+    /** A paused one dials when it goes on; its processes are settled then. */
+    private List<LocalSandbox> awaited() {
+      return sandboxes.values().stream()
+          .filter(LocalSandbox.class::isInstance)
+          .map(LocalSandbox.class::cast)
+          .filter(sandbox -> sandbox.state() != SandboxState.PAUSED)
+          .toList();
     }
 
     /** Links of sandboxes that died so early that nobody wrote down that they had one. */

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,8 +22,10 @@ import org.slf4j.LoggerFactory;
  * A sandbox of this machine. Owns the listener of its guest channel, which it closes; everything
  * else it has is removed by {@link SandboxRemover}.
  */
-final class LocalSandbox implements Sandbox {
+final class LocalSandbox implements ManagedSandbox {
   private static final Logger LOG = LoggerFactory.getLogger(LocalSandbox.class);
+
+  private static final Duration TERMINATION_PAUSE = Duration.ofMillis(5);
 
   private final StoredSandbox stored;
   private final SandboxSpec spec;
@@ -36,6 +39,8 @@ final class LocalSandbox implements Sandbox {
   private final Guest guest;
   private final List<KeptProcess> kept = new CopyOnWriteArrayList<>();
   private final CountDownLatch settled = new CountDownLatch(1);
+  private final PauseTimer pauses = new PauseTimer();
+  private volatile boolean stopping;
   private volatile boolean closed;
 
   LocalSandbox(
@@ -51,6 +56,9 @@ final class LocalSandbox implements Sandbox {
     this.listener = listener;
     this.executions = new Executions(groups, init);
     this.guest = new SandboxGuest(listener.channel(), executions);
+    if (groups.freezer().isRequested()) {
+      pauses.begin();
+    }
   }
 
   @Override
@@ -79,6 +87,22 @@ final class LocalSandbox implements Sandbox {
   }
 
   @Override
+  public SandboxState state() {
+    if (stopping) {
+      return SandboxState.STOPPED;
+    }
+    if (!isAlive()) {
+      return SandboxState.ENDED;
+    }
+    return pauses.isPaused() ? SandboxState.PAUSED : SandboxState.RUNNING;
+  }
+
+  @Override
+  public Duration pausedTime() {
+    return pauses.total();
+  }
+
+  @Override
   public boolean isAlive() {
     return !closed && init.isAlive();
   }
@@ -98,12 +122,62 @@ final class LocalSandbox implements Sandbox {
     return groups.memoryBytes();
   }
 
-  Slot slot() {
+  @Override
+  public StoredSandbox stored() {
+    return stored;
+  }
+
+  @Override
+  public Slot slot() {
     return stored.slot();
   }
 
   ProcessIdentity init() {
     return init;
+  }
+
+  /** Returns when nothing in it runs any more; known as paused a moment before. */
+  void pause() {
+    boolean frozen = false;
+    pauses.begin();
+    try {
+      groups.freezer().freeze();
+      frozen = true;
+    } finally {
+      if (!frozen) {
+        pauses.end();
+      }
+    }
+  }
+
+  void resume() {
+    groups.freezer().thaw();
+    pauses.end();
+  }
+
+  /**
+   * Asks the users' processes to end and waits for them.
+   *
+   * @param hurry asked while it waits; true ends the grace
+   */
+  void terminate(Duration grace, BooleanSupplier hurry) {
+    stopping = true;
+    long deadline = System.nanoTime() + grace.toNanos();
+    for (long process : groups.userProcesses()) {
+      ProcessHandle.of(process).ifPresent(ProcessHandle::destroy);
+    }
+    resume();
+    try {
+      while (!groups.userProcesses().isEmpty()
+          && init.isAlive()
+          && System.nanoTime() - deadline < 0
+          && !hurry.getAsBoolean()) {
+        Thread.sleep(TERMINATION_PAUSE);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new NodeException("Interrupted while stopping " + id(), e);
+    }
   }
 
   /**
@@ -155,8 +229,9 @@ final class LocalSandbox implements Sandbox {
     }
   }
 
-  /** Notices what nobody tells: the end of process 1, control groups that have become empty. */
-  void sweep() {
+  /** Notices the end of process 1 and control groups that have become empty. */
+  @Override
+  public void sweep() {
     if (!closed && !init.isAlive()) {
       LOG.info("{}: process 1 has ended", id());
       close();
@@ -166,7 +241,8 @@ final class LocalSandbox implements Sandbox {
   }
 
   /** Ends the channel, not the sandbox. Idempotent. */
-  void close() {
+  @Override
+  public void close() {
     closed = true;
     listener.close();
   }

@@ -2,10 +2,11 @@ package dev.hopx.node;
 
 import dev.hopx.channel.Guest;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** A running sandbox of this machine. */
+/** A sandbox of this machine. */
 public interface Sandbox {
   SandboxId id();
 
@@ -15,10 +16,15 @@ public interface Sandbox {
 
   Instant created();
 
-  /** Its inside. Calls fail with {@code LOST} once the sandbox is gone. */
+  SandboxState state();
+
+  /** How long it has been paused since its start, with a pause that goes on. */
+  Duration pausedTime();
+
+  /** Its inside. Calls fail with {@code LOST} once the sandbox is gone, or stopped. */
   Guest guest();
 
-  /** False once its process 1 has ended or it was deleted. */
+  /** False once its process 1 has ended, also by a stop, or it was deleted. */
   boolean isAlive();
 
   /** Directory (0700) on the host whose files live as long as the sandbox, across restarts. */

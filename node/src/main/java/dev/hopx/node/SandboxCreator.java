@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,16 +63,30 @@ final class SandboxCreator {
 
   LocalSandbox create(SandboxSpec spec) {
     Creation creation = new Creation(spec);
+    return finish(creation, creation::run, "made");
+  }
+
+  /** Boots a sandbox that was stopped; when that fails, it is as stopped as before. */
+  LocalSandbox restart(StoredSandbox stopped) {
+    remover.shutDown(stopped);
+    Creation creation = new Creation(stopped.spec());
+    return finish(creation, () -> creation.runAgain(stopped), "started");
+  }
+
+  private static LocalSandbox finish(
+      Creation creation, Supplier<LocalSandbox> steps, String purpose) {
     try {
-      LocalSandbox sandbox = creation.run();
+      LocalSandbox sandbox = steps.get();
       creation.cleanup.release();
       return sandbox;
     } catch (RuntimeException e) {
       NodeException failure =
           new NodeException(
               "Sandbox "
-                  + spec.id()
-                  + " could not be made; "
+                  + creation.id
+                  + " could not be "
+                  + purpose
+                  + "; "
                   + creation.step.text()
                   + " failed: "
                   + e.getMessage(),
@@ -127,7 +142,29 @@ final class SandboxCreator {
 
       begin(CreationStep.FILES);
       prepareFiles(slot);
+      return boot(beingMade);
+    }
 
+    /** The steps that a stopped sandbox has to go through once more: all but its files. */
+    LocalSandbox runAgain(StoredSandbox stopped) {
+      begin(CreationStep.SLOT);
+      Slot slot = stopped.slot();
+      if (spec.internet()
+          && (HostNetwork.hasLink(slot.link()) || HostNetwork.hasRoute(slot.address()))) {
+        throw new NodeException(
+            "Somebody else has its link " + slot.link() + " or its address " + slot.address());
+      }
+
+      begin(CreationStep.DIRECTORIES);
+      makeRunDirectories();
+
+      begin(CreationStep.NAMESPACES);
+      makeNamespaces(slot);
+      return boot(stopped);
+    }
+
+    /** From the files on the disk to a process 1 that answers. */
+    private LocalSandbox boot(StoredSandbox record) {
       begin(CreationStep.LOWER_MOUNT);
       cleanup.push("mounts", () -> remover.unmount(paths));
       host.idmap(spec.rootFileSystem(), paths.lower(), paths.userNamespace());
@@ -163,7 +200,7 @@ final class SandboxCreator {
       awaitGuest(listener);
 
       begin(CreationStep.READY);
-      StoredSandbox running = beingMade.running(init);
+      StoredSandbox running = record.running(init, boot);
       running.write(paths.record());
       return new LocalSandbox(running, paths, groups, listener);
     }
@@ -191,6 +228,10 @@ final class SandboxCreator {
       makeDirectory(paths.state(), "rwx------");
       makeDirectory(paths.lower(), "rwxr-xr-x");
       makeDirectory(paths.root(), "rwxr-xr-x");
+      makeRunDirectories();
+    }
+
+    private void makeRunDirectories() {
       makeDirectory(paths.run(), "rwx--x--x");
       cleanup.push("run directory", () -> host.removeTree(paths.run()));
       makeDirectory(paths.guest(), "rwxr-xr-x");

@@ -87,6 +87,16 @@ final class SandboxGroups {
     GroupKiller.kill(sandbox(killRoot()), KILL_LIMIT);
   }
 
+  /** Of the whole sandbox, its process 1 as well. */
+  Freezer freezer() {
+    return new Freezer(sandbox(killRoot()));
+  }
+
+  /** The processes users run, on the host. */
+  List<Long> userProcesses() {
+    return ControlGroupFiles.processes(sandbox(killRoot()).resolve(RUN));
+  }
+
   /** True when no process is in any of the sandbox's groups. */
   boolean isEmpty() {
     return ControlGroupFiles.processes(sandbox(killRoot())).isEmpty();

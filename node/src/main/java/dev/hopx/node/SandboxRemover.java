@@ -48,6 +48,27 @@ final class SandboxRemover {
    * @throws NodeException naming everything that could not be removed
    */
   void remove(SandboxId id, Optional<StoredSandbox> stored) {
+    List<RuntimeException> failures = takeDown(id, stored);
+    if (failures.isEmpty()) {
+      attempt(failures, () -> discard(SandboxPaths.of(options, id).data()));
+    }
+    complain(id, "removed", failures);
+  }
+
+  /**
+   * Ends everything of a sandbox but its files and what stands beside them, for a later start.
+   *
+   * @throws NodeException naming everything that could not be taken down
+   */
+  void shutDown(StoredSandbox stored) {
+    SandboxId id = new SandboxId(stored.id());
+    List<RuntimeException> failures = takeDown(id, Optional.of(stored));
+    // Not in the background: the next start takes the same name.
+    attempt(failures, () -> host.removeLink(stored.slot().link()));
+    complain(id, "stopped", failures);
+  }
+
+  private List<RuntimeException> takeDown(SandboxId id, Optional<StoredSandbox> stored) {
     SandboxPaths paths = SandboxPaths.of(options, id);
     List<RuntimeException> failures = new ArrayList<>();
     attempt(failures, () -> kill(id, stored.flatMap(known -> known.runningInit(boot))));
@@ -56,15 +77,18 @@ final class SandboxRemover {
     attempt(failures, () -> controlGroups.of(id).remove());
     attempt(failures, () -> host.removeTree(runtime.stateOf(id)));
     attempt(failures, () -> host.removeTree(paths.run()));
-    if (failures.isEmpty()) {
-      attempt(failures, () -> discard(paths.data()));
-    }
+    return failures;
+  }
+
+  private static void complain(SandboxId id, String what, List<RuntimeException> failures) {
     if (!failures.isEmpty()) {
       NodeException failure =
           new NodeException(
               "Sandbox "
                   + id
-                  + " could not be removed entirely; try again: "
+                  + " could not be "
+                  + what
+                  + " entirely; try again: "
                   + String.join("; ", failures.stream().map(Throwable::getMessage).toList()));
       failures.forEach(failure::addSuppressed);
       throw failure;
@@ -81,6 +105,8 @@ final class SandboxRemover {
     if (init.isPresent()) {
       // The kernel ends a pid namespace with its process 1: one signal instead of one for each.
       init.get().kill();
+      // A paused one would not get to die.
+      groups.freezer().thaw();
       long deadline = System.nanoTime() + NAMESPACE_DEATH.toNanos();
       while (!groups.isEmpty() && System.nanoTime() - deadline < 0) {
         pause();

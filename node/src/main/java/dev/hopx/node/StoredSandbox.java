@@ -16,6 +16,7 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param boot the host's boot in which it was made; pids mean nothing in another
  * @param init pid and start time of process 1; empty while the sandbox is being made
+ * @param stopped when it was asked to stop; empty while it is to run
  */
 record StoredSandbox(
     String id,
@@ -28,7 +29,8 @@ record StoredSandbox(
     String created,
     Slot slot,
     String boot,
-    Optional<ProcessIdentity> init) {
+    Optional<ProcessIdentity> init,
+    Optional<String> stopped) {
   private static final JsonMapper MAPPER =
       JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
 
@@ -45,6 +47,7 @@ record StoredSandbox(
         created.toString(),
         slot,
         boot,
+        Optional.empty(),
         Optional.empty());
   }
 
@@ -68,7 +71,25 @@ record StoredSandbox(
     AtomicFile.write(file, MAPPER.writeValueAsBytes(this));
   }
 
-  StoredSandbox running(ProcessIdentity process) {
+  /** The same, started in the boot {@code currentBoot}. */
+  StoredSandbox running(ProcessIdentity process, String currentBoot) {
+    return new StoredSandbox(
+        id,
+        template,
+        rootFileSystem,
+        resources,
+        internet,
+        labels,
+        isolation,
+        created,
+        slot,
+        currentBoot,
+        Optional.of(process),
+        Optional.empty());
+  }
+
+  /** The same, to be stopped; still names process 1, which has to be ended. */
+  StoredSandbox stopped(Instant now) {
     return new StoredSandbox(
         id,
         template,
@@ -80,7 +101,8 @@ record StoredSandbox(
         created,
         slot,
         boot,
-        Optional.of(process));
+        init,
+        Optional.of(now.toString()));
   }
 
   SandboxSpec spec() {

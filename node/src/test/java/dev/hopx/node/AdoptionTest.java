@@ -181,7 +181,8 @@ final class AdoptionTest {
               stored.created(),
               stored.slot(),
               "another boot",
-              java.util.Optional.of(self))
+              java.util.Optional.of(self),
+              java.util.Optional.empty())
           .write(record);
       assertThat(lab.node().adoption().removed()).containsExactly(sandbox.id());
       assertThat(Files.exists(record)).isFalse();
@@ -199,6 +200,10 @@ final class AdoptionTest {
   }
 
   private static Process startServer(List<String> arguments) throws IOException {
+    return startServer(DoomedServer.class, arguments);
+  }
+
+  static Process startServer(Class<?> program, List<String> arguments) throws IOException {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -209,7 +214,7 @@ final class AdoptionTest {
                 "-Xmx128m",
                 "-cp",
                 System.getProperty("java.class.path"),
-                DoomedServer.class.getName()));
+                program.getName()));
     command.addAll(arguments);
     return new ProcessBuilder(command).redirectErrorStream(true).start();
   }
@@ -225,7 +230,7 @@ final class AdoptionTest {
     }
   }
 
-  private static String awaitReady(Process server) throws IOException {
+  static String awaitReady(Process server) throws IOException {
     StringBuilder text = new StringBuilder();
     BufferedReader output = server.inputReader(StandardCharsets.UTF_8);
     for (String line = output.readLine(); line != null; line = output.readLine()) {
