@@ -2,6 +2,7 @@ package dev.hopx.agent;
 
 import dev.hopx.channel.Guest;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 
@@ -41,8 +42,23 @@ public interface AgentSandbox {
   /** Whether {@code token} opens this sandbox. Compares in constant time. */
   boolean opens(String token);
 
-  /** False once the sandbox is deleted or its process 1 has ended. */
+  /** False once the sandbox is deleted or broken; one that is paused or stopped is alive. */
   boolean isAlive();
+
+  /** While true nothing inside runs or answers. */
+  default boolean isPaused() {
+    return false;
+  }
+
+  /** While true there is nothing inside that could run; it can be started again. */
+  default boolean isStopped() {
+    return false;
+  }
+
+  /** How long it has been paused since its start, with a pause that goes on. */
+  default Duration pausedTime() {
+    return Duration.ZERO;
+  }
 
   /** What the sandbox may use. */
   record Resources(int vcpus, int memoryMib, int diskMib) {}

@@ -61,7 +61,8 @@ final class ForegroundRunner {
     boolean ended = false;
     try (HttpExchange.DisconnectWatch _ = exchange.onDisconnect(() -> kill(process))) {
       program.input().ifPresent(input -> feed(process, input));
-      Optional<ProcessExit> exit = process.awaitExit(request.timeout());
+      Optional<ProcessExit> exit =
+          RunClock.awaitExit(session.sandbox(), process, request.timeout());
       ended = true;
       if (exit.isPresent()) {
         drain(stdout, stderr);

@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Stands before every route: a sandbox that is gone is 404 whatever was asked, a guarded route
- * wants the sandbox's token, and a guest that cannot be reached is never a 500.
+ * Stands before every route: a sandbox that is gone is 404 whatever was asked, one that is paused
+ * or stopped is 409 (decision 11), a guarded route wants the sandbox's token, and a guest that
+ * cannot be reached is never a 500.
  */
 final class Gate {
   private Gate() {}
@@ -74,6 +75,23 @@ final class Gate {
     if (!session.sandbox().isAlive()) {
       throw gone(session);
     }
+    checkRunning(session.sandbox());
+  }
+
+  /** At once: no request waits for a sandbox that is paused. */
+  private static void checkRunning(AgentSandbox sandbox) {
+    if (sandbox.isStopped()) {
+      throw new ApiException(
+          ErrorCode.SANDBOX_STOPPED,
+          "Sandbox is stopped; start it first",
+          Map.of("sandbox_id", sandbox.id(), "status", "stopped"));
+    }
+    if (sandbox.isPaused()) {
+      throw new ApiException(
+          ErrorCode.SANDBOX_PAUSED,
+          "Sandbox is paused; resume it first",
+          Map.of("sandbox_id", sandbox.id(), "status", "paused"));
+    }
   }
 
   static ApiException gone(AgentSession session) {
@@ -88,6 +106,8 @@ final class Gate {
     if (!session.sandbox().isAlive()) {
       return gone(session);
     }
+    // It was paused or stopped while the request was under way.
+    checkRunning(session.sandbox());
     return new ApiException(
         ErrorCode.SERVICE_UNAVAILABLE,
         "The machine does not answer at the moment; try again",

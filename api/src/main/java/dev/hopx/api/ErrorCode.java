@@ -24,6 +24,7 @@ public enum ErrorCode {
   SANDBOX_NOT_FOUND(404, "Sandbox not found"),
   SANDBOX_EXPIRED(410, "Sandbox expired"),
   SANDBOX_PAUSED(409, "Sandbox is paused"),
+  SANDBOX_STOPPED(409, "Sandbox is stopped"),
   CONFLICT(409, "Conflict with the present state"),
   RESOURCE_LIMIT_ERROR(429, "Limit reached"),
   RATE_LIMIT_EXCEEDED(429, "Rate limit exceeded"),

@@ -53,6 +53,10 @@ final class Connection {
     }
   }
 
+  boolean awaitRoom(long nanos) throws InterruptedException {
+    return outbox.awaitRoom(nanos);
+  }
+
   void awaitRoom() throws InterruptedException {
     outbox.awaitRoom();
   }

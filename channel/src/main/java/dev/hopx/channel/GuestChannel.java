@@ -640,7 +640,10 @@ public final class GuestChannel implements Guest, AutoCloseable {
     long deadline = System.nanoTime() + GuestStream.nanos(settings.reconnect());
     while (true) {
       Connection connection = awaitConnection(deadline - System.nanoTime());
-      connection.awaitRoom();
+      if (!connection.awaitRoom(GuestStream.nanos(settings.answer()))) {
+        throw new GuestException(
+            GuestException.Kind.LOST, 0, "The guest does not read; is it paused?");
+      }
       lock.lockInterruptibly();
       try {
         if (connection != current) {

@@ -53,6 +53,27 @@ final class Outbox {
     }
   }
 
+  /**
+   * As {@link #awaitRoom()}, but at most {@code nanos}: a paused guest does not read.
+   *
+   * @return false when there is no room
+   */
+  boolean awaitRoom(long nanos) throws InterruptedException {
+    long left = nanos;
+    lock.lockInterruptibly();
+    try {
+      while (!closed && paced >= ROOM) {
+        if (left <= 0) {
+          return false;
+        }
+        left = drained.awaitNanos(left);
+      }
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Waits until another paced frame may be offered; returns at once when closed. */
   void awaitRoom() throws InterruptedException {
     lock.lockInterruptibly();

@@ -23,7 +23,8 @@ final class Migrations {
   static final String FOLDER = "db/migration";
 
   /** All of them, in their order; a test compares the list with the folder. */
-  static final List<String> FILES = List.of("V1__organizations_keys_sandboxes.sql");
+  static final List<String> FILES =
+      List.of("V1__organizations_keys_sandboxes.sql", "V2__halted_clocks.sql");
 
   private Migrations() {}
 

@@ -63,10 +63,8 @@ final class SandboxReconciler {
       service.end(record.id(), EndReason.LOST);
       return;
     }
-    if (record.status() == SandboxStatus.RUNNING && !sandbox.get().isAlive()) {
-      log.warn("Sandbox {} ended while the server was away", record.id());
-      service.markFailed(record.id());
-    }
+    // Before anybody can reach it: a move that was cut short is finished or taken back.
+    service.lifecycle().converge(record.id());
     try {
       service.republish(record);
     } catch (RuntimeException e) {

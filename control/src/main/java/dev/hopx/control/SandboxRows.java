@@ -192,7 +192,10 @@ final class SandboxRows {
         .execute();
   }
 
-  /** Another timeout for a sandbox that is visible and has not expired. */
+  /**
+   * Another timeout for a sandbox that is visible and has not expired; where the clock stands still
+   * it is what will be left when that goes on.
+   */
   static boolean changeTimeout(
       Handle handle,
       long organizationId,
@@ -202,8 +205,11 @@ final class SandboxRows {
       Instant now) {
     return handle
             .createUpdate(
-                "UPDATE sandboxes SET timeout_seconds = :timeout, expires_at = :expires, updated_at"
-                    + " = :now WHERE id = :id AND organization_id = :organization AND "
+                "UPDATE sandboxes SET timeout_seconds = :timeout, expires_at = CASE WHEN "
+                    + CLOCK_RUNS
+                    + " THEN :expires ELSE NULL END, remaining_millis = CASE WHEN "
+                    + CLOCK_RUNS
+                    + " THEN NULL ELSE :timeout * 1000 END, updated_at = :now WHERE id = :id AND organization_id = :organization AND "
                     + VISIBLE
                     + " AND (expires_at IS NULL OR expires_at > :now OR NOT "
                     + CLOCK_RUNS
@@ -217,12 +223,13 @@ final class SandboxRows {
         == 1;
   }
 
-  /** running → error. */
+  /** running or paused → error, in which the clock runs. */
   static boolean fail(Handle handle, SandboxId id, Instant now) {
     return handle
             .createUpdate(
-                "UPDATE sandboxes SET status = 'error', updated_at = :now WHERE id = :id AND status"
-                    + " = 'running'")
+                "UPDATE sandboxes SET status = 'error', expires_at = COALESCE(expires_at, :now +"
+                    + " remaining_millis), remaining_millis = NULL, updated_at = :now WHERE id ="
+                    + " :id AND status IN ('running', 'paused')")
             .bind("id", id.value())
             .bind("now", now.toEpochMilli())
             .execute()

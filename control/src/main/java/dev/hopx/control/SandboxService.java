@@ -58,6 +58,7 @@ public final class SandboxService implements AutoCloseable {
   private final SandboxIds ids;
   private final AgentPorts ports;
   private final SandboxSweeper sweeper;
+  private final SandboxLifecycle lifecycle;
 
   /** Removal of one sandbox happens once at a time; who comes second waits for its end. */
   private final KeyedLocks removals = new KeyedLocks();
@@ -76,6 +77,7 @@ public final class SandboxService implements AutoCloseable {
     this.ids = new SandboxIds(clock);
     this.ports = new AgentPorts(settings.firstAgentPort(), settings.lastAgentPort());
     this.sweeper = new SandboxSweeper(this, clock);
+    this.lifecycle = new SandboxLifecycle(this, store, node, clock, sweeper::expiryChanged);
   }
 
   /**
@@ -227,20 +229,9 @@ public final class SandboxService implements AutoCloseable {
     return after;
   }
 
-  /**
-   * Makes a paused sandbox go on; one that runs is left as it is.
-   *
-   * @throws ApiException {@code CONFLICT} in any other state
-   */
-  public SandboxRecord resume(Caller caller, String id) {
-    SandboxRecord sandbox = get(caller, id);
-    if (sandbox.status() != SandboxStatus.RUNNING) {
-      throw new ApiException(
-          ErrorCode.CONFLICT,
-          "Cannot resume: the sandbox is " + sandbox.status().wireName(),
-          Map.of("status", sandbox.status().wireName()));
-    }
-    return sandbox;
+  /** Pause, resume, stop and start. */
+  SandboxLifecycle lifecycle() {
+    return lifecycle;
   }
 
   Regions regions() {
@@ -281,26 +272,6 @@ public final class SandboxService implements AutoCloseable {
       log.error("The end of sandbox {} cannot be written; its files go first", id, unwritable);
       closeEndpoint(id);
       node.delete(id);
-    }
-  }
-
-  /** Finds sandboxes that ended without being asked to. */
-  void noticeDeaths() {
-    List<SandboxRecord> running =
-        store.read(handle -> SandboxRows.withStatus(handle, SandboxStatus.RUNNING));
-    // The rows were read first: what is deleted meanwhile fails the compare-and-set below.
-    for (SandboxRecord record : running) {
-      if (isExpired(record)) {
-        // Its end is an expiry, also where that could not be written yet.
-        continue;
-      }
-      Optional<Sandbox> sandbox = node.find(record.id());
-      if (sandbox.isEmpty()) {
-        log.warn("Sandbox {} is lost: its node does not have it any more", record.id());
-        end(record.id(), EndReason.LOST);
-      } else if (!sandbox.get().isAlive() && markFailed(record.id())) {
-        log.warn("Sandbox {} ended by itself", record.id());
-      }
     }
   }
 

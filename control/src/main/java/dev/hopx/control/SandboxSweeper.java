@@ -86,7 +86,7 @@ final class SandboxSweeper implements AutoCloseable {
       attempt("expire", service::expire);
       long now = System.nanoTime();
       if (now - nextSweep >= 0) {
-        attempt("notice deaths", service::noticeDeaths);
+        attempt("make sandboxes what they should be", service.lifecycle()::converge);
         nextSweep = now + INTERVAL.toNanos();
       }
       if (now - nextRetry >= 0) {

@@ -7,7 +7,9 @@ import dev.hopx.node.NodeException;
 import dev.hopx.node.Sandbox;
 import dev.hopx.node.SandboxId;
 import dev.hopx.node.SandboxSpec;
+import dev.hopx.node.SandboxState;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,7 @@ final class FakeNode implements Node {
   private final AtomicInteger creations = new AtomicInteger();
   private volatile Consumer<SandboxSpec> duringCreate = _ -> {};
   private volatile Consumer<SandboxId> duringDelete = _ -> {};
+  private volatile Consumer<SandboxState> duringMove = _ -> {};
 
   /** Runs in each creation, after the sandbox is there; throw to fail with it half made. */
   void duringCreate(Consumer<SandboxSpec> action) {
@@ -33,9 +36,23 @@ final class FakeNode implements Node {
     duringDelete = action;
   }
 
+  /** Runs in each move to another state, before it is made; throw to fail. */
+  void duringMove(Consumer<SandboxState> action) {
+    duringMove = action;
+  }
+
   /** Ends a sandbox's process 1. */
   void kill(SandboxId id) {
-    sandboxes.computeIfPresent(id, (_, sandbox) -> sandbox.dead());
+    force(id, SandboxState.ENDED);
+  }
+
+  /** Puts a sandbox into a state without anybody having asked. */
+  void force(SandboxId id, SandboxState state) {
+    sandboxes.computeIfPresent(id, (_, sandbox) -> sandbox.in(state));
+  }
+
+  SandboxState state(SandboxId id) {
+    return find(id).orElseThrow().state();
   }
 
   /** As after a reboot of the machine. */
@@ -61,7 +78,7 @@ final class FakeNode implements Node {
   @Override
   public Sandbox create(SandboxSpec spec) {
     creations.incrementAndGet();
-    FakeSandbox sandbox = new FakeSandbox(spec, Instant.now(), true);
+    FakeSandbox sandbox = new FakeSandbox(spec, Instant.now(), SandboxState.RUNNING);
     if (sandboxes.putIfAbsent(spec.id(), sandbox) != null) {
       throw new NodeException("There is a sandbox " + spec.id() + " already");
     }
@@ -86,12 +103,58 @@ final class FakeNode implements Node {
   }
 
   @Override
+  public void pause(SandboxId id) {
+    move(id, SandboxState.PAUSED, SandboxState.RUNNING);
+  }
+
+  @Override
+  public void resume(SandboxId id) {
+    move(id, SandboxState.RUNNING, SandboxState.PAUSED);
+  }
+
+  @Override
+  public void stop(SandboxId id) {
+    move(id, SandboxState.STOPPED, SandboxState.RUNNING, SandboxState.PAUSED, SandboxState.ENDED);
+  }
+
+  @Override
+  public Sandbox start(SandboxId id) {
+    move(id, SandboxState.RUNNING, SandboxState.STOPPED);
+    return find(id).orElseThrow();
+  }
+
+  private void move(SandboxId id, SandboxState target, SandboxState... from) {
+    FakeSandbox sandbox = sandboxes.get(id);
+    if (sandbox == null) {
+      throw new NodeException("There is no sandbox " + id + " on this node");
+    }
+    if (sandbox.state() == target) {
+      return;
+    }
+    if (!List.of(from).contains(sandbox.state())) {
+      throw new NodeException("Sandbox " + id + " is " + sandbox.state());
+    }
+    duringMove.accept(target);
+    force(id, target);
+  }
+
+  @Override
   public void close() {}
 
-  private record FakeSandbox(SandboxSpec spec, Instant created, boolean isAlive)
+  private record FakeSandbox(SandboxSpec spec, Instant created, SandboxState state)
       implements Sandbox {
-    FakeSandbox dead() {
-      return new FakeSandbox(spec, created, false);
+    FakeSandbox in(SandboxState other) {
+      return new FakeSandbox(spec, created, other);
+    }
+
+    @Override
+    public boolean isAlive() {
+      return state == SandboxState.RUNNING || state == SandboxState.PAUSED;
+    }
+
+    @Override
+    public Duration pausedTime() {
+      return Duration.ZERO;
     }
 
     @Override

@@ -201,7 +201,7 @@ final class SandboxServiceTest {
     String id = sandbox.id().value();
     assertCode(ErrorCode.RESOURCE_NOT_FOUND, () -> control.service.get(other, id));
     assertCode(ErrorCode.RESOURCE_NOT_FOUND, () -> control.service.delete(other, id));
-    assertCode(ErrorCode.RESOURCE_NOT_FOUND, () -> control.service.resume(other, id));
+    assertCode(ErrorCode.RESOURCE_NOT_FOUND, () -> control.service.lifecycle().resume(other, id));
     assertCode(
         ErrorCode.RESOURCE_NOT_FOUND,
         () -> control.service.changeTimeout(other, id, OptionalLong.of(1)));
@@ -276,7 +276,7 @@ final class SandboxServiceTest {
     control.node.kill(dead.id());
     await(() -> get(dead).status() == SandboxStatus.ERROR);
     assertThat(get(other).status()).isEqualTo(SandboxStatus.RUNNING);
-    assertThatThrownBy(() -> control.service.resume(control.admin(), dead.id().value()))
+    assertThatThrownBy(() -> control.service.lifecycle().resume(control.admin(), dead.id().value()))
         .isInstanceOfSatisfying(
             ApiException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CONFLICT))
         .hasMessageContaining("error");

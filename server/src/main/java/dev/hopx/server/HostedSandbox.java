@@ -4,27 +4,33 @@ import dev.hopx.agent.AgentSandbox;
 import dev.hopx.channel.Guest;
 import dev.hopx.control.SandboxRecord;
 import dev.hopx.control.SandboxTokens;
+import dev.hopx.node.Node;
 import dev.hopx.node.Sandbox;
+import dev.hopx.node.SandboxState;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 
 /** What the agent needs to know of a sandbox: partly from its record, partly from its node. */
 final class HostedSandbox implements AgentSandbox {
   private final SandboxRecord record;
-  private final Sandbox sandbox;
+  private final Node node;
+  private final Sandbox published;
   private final SandboxTokens tokens;
   private final Map<String, String> templateEnvironment;
   private final Map<String, String> platformEnvironment;
 
   HostedSandbox(
       SandboxRecord record,
-      Sandbox sandbox,
+      Node node,
+      Sandbox published,
       SandboxTokens tokens,
       Map<String, String> templateEnvironment,
       Map<String, String> platformEnvironment) {
     this.record = record;
-    this.sandbox = sandbox;
+    this.node = node;
+    this.published = published;
     this.tokens = tokens;
     this.templateEnvironment = Map.copyOf(templateEnvironment);
     this.platformEnvironment = Map.copyOf(platformEnvironment);
@@ -47,7 +53,7 @@ final class HostedSandbox implements AgentSandbox {
 
   @Override
   public String isolation() {
-    return sandbox.isolation().wireName();
+    return sandbox().isolation().wireName();
   }
 
   @Override
@@ -63,12 +69,12 @@ final class HostedSandbox implements AgentSandbox {
 
   @Override
   public Guest guest() {
-    return sandbox.guest();
+    return sandbox().guest();
   }
 
   @Override
   public Path stateDirectory() {
-    return sandbox.stateDirectory();
+    return published.stateDirectory();
   }
 
   @Override
@@ -93,6 +99,29 @@ final class HostedSandbox implements AgentSandbox {
 
   @Override
   public boolean isAlive() {
-    return sandbox.isAlive();
+    return switch (sandbox().state()) {
+      case RUNNING, PAUSED, STOPPED -> true;
+      case ENDED -> false;
+    };
+  }
+
+  @Override
+  public boolean isPaused() {
+    return sandbox().state() == SandboxState.PAUSED;
+  }
+
+  @Override
+  public boolean isStopped() {
+    return sandbox().state() == SandboxState.STOPPED;
+  }
+
+  @Override
+  public Duration pausedTime() {
+    return sandbox().pausedTime();
+  }
+
+  /** After a start it is another one than the one that was published. */
+  private Sandbox sandbox() {
+    return node.find(published.id()).orElse(published);
   }
 }

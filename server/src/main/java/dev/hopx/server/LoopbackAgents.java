@@ -54,6 +54,7 @@ final class LoopbackAgents implements AgentEndpoints {
         agent.handler(
             new HostedSandbox(
                 record,
+                node,
                 sandbox,
                 tokens,
                 templates.find(record.templateId()).map(Template::environment).orElse(Map.of()),
