@@ -107,6 +107,38 @@ class GateTest {
   }
 
   @Test
+  void aPausedSandboxAnswersConflictEverywhere() throws Exception {
+    agent.pause.pause();
+    assertConflict("SANDBOX_PAUSED", "paused");
+    agent.pause.resume();
+    assertThat(agent.get("/health").status()).isEqualTo(200);
+  }
+
+  @Test
+  void aStoppedSandboxAnswersConflictEverywhere() throws Exception {
+    agent.pause.stop(true);
+    assertConflict("SANDBOX_STOPPED", "stopped");
+    agent.pause.stop(false);
+    assertThat(agent.get("/health").status()).isEqualTo(200);
+  }
+
+  private void assertConflict(String code, String status) throws Exception {
+    for (Reply reply :
+        List.of(
+            agent.send(agent.bare("/health")),
+            agent.get("/"),
+            agent.get("/files/read?path=x"),
+            agent.shell("true"),
+            agent.run("python", "1"),
+            agent.get("/env"))) {
+      assertThat(reply.status()).isEqualTo(409);
+      assertThat(reply.text("code")).isEqualTo(code);
+      assertThat(reply.text("message")).contains("is " + status);
+      assertThat(reply.json().get("details").get("status").stringValue()).isEqualTo(status);
+    }
+  }
+
+  @Test
   void thereIsNoDesktop() throws Exception {
     for (Reply reply :
         List.of(

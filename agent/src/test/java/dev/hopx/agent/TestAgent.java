@@ -24,13 +24,15 @@ final class TestAgent implements AutoCloseable {
   static final String TOKEN = "token-of-the-test";
 
   final AtomicBoolean alive = new AtomicBoolean(true);
+  final TestPause pause;
 
   private final Path state;
   private final HttpServer server;
   private final HttpServer.Listener listener;
   private final HttpClient client;
 
-  private TestAgent(Path state, HttpServer server, HttpServer.Listener listener) {
+  private TestAgent(Path state, HttpServer server, HttpServer.Listener listener, TestPause pause) {
+    this.pause = pause;
     this.state = state;
     this.server = server;
     this.listener = listener;
@@ -47,7 +49,7 @@ final class TestAgent implements AutoCloseable {
     TestSandbox sandbox = new TestSandbox(guest, state, () -> alive[0].get());
     HttpServer.Listener listener =
         server.listen(new InetSocketAddress("127.0.0.1", 0), new AgentApi().handler(sandbox));
-    TestAgent agent = new TestAgent(state, server, listener);
+    TestAgent agent = new TestAgent(state, server, listener, sandbox.pause());
     alive[0] = agent.alive;
     return agent;
   }

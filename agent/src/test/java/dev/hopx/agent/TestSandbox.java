@@ -2,13 +2,33 @@ package dev.hopx.agent;
 
 import dev.hopx.channel.Guest;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 
 /** A sandbox around some guest. */
-record TestSandbox(Guest guest, Path stateDirectory, BooleanSupplier alive)
+record TestSandbox(Guest guest, Path stateDirectory, BooleanSupplier alive, TestPause pause)
     implements AgentSandbox {
+  TestSandbox(Guest guest, Path stateDirectory, BooleanSupplier alive) {
+    this(guest, stateDirectory, alive, new TestPause());
+  }
+
+  @Override
+  public boolean isPaused() {
+    return pause.isPaused();
+  }
+
+  @Override
+  public boolean isStopped() {
+    return pause.isStopped();
+  }
+
+  @Override
+  public Duration pausedTime() {
+    return pause.time();
+  }
+
   @Override
   public String id() {
     return "1763382095000aaaaa";
