@@ -43,6 +43,8 @@ def output(sandbox, command):
 
 
 def paused_is_refused(sandbox):
+    # The first use of an agent polls its health for 45 s, whatever the answer is.
+    step("works", output(sandbox, "echo on") == "on\n")
     sandbox.pause()
     step("paused at once", sandbox.get_info().status == "paused")
     begin = time.monotonic()

@@ -131,9 +131,8 @@ final class LifecycleTest extends ServerTestBase {
       }
       assertThat(pausing.shell("pgrep -x sleep | wc -l").text("stdout")).isEqualTo("1\n");
     }
-    for (AgentClient agent : List.of(pausing, stopping)) {
-      move(agent, agent == pausing ? "pause" : "stop");
-    }
+    move(pausing, "pause");
+    move(stopping, "stop");
     server.killHard();
     server.launch();
     assertThat(status(pausing)).isEqualTo("paused");

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -35,6 +36,7 @@ final class LifecycleTest {
         say(echo, "before\n");
         assertThat(hear(echo, 7)).isEqualTo("before\n");
         String processes = NodeLab.sh(sandbox, "ls -d /proc/[0-9]*").output();
+        awaitCounting(lab, id);
 
         lab.node().pause(id);
         assertThat(sandbox.state()).isEqualTo(SandboxState.PAUSED);
@@ -237,6 +239,7 @@ final class LifecycleTest {
     try (NodeLab lab = new NodeLab()) {
       Sandbox sandbox = lab.create();
       try (GuestProcess counter = start(sandbox, COUNT, false)) {
+        awaitCounting(lab, sandbox.id());
         lab.node().pause(sandbox.id());
         long begin = System.nanoTime();
         counter.killTree();
@@ -394,6 +397,14 @@ final class LifecycleTest {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  private static void awaitCounting(NodeLab lab, SandboxId id) throws Exception {
+    Path file = SandboxPaths.of(lab.options(), id).upper().resolve("workspace/count");
+    for (int i = 0; i < 500 && !Files.exists(file); i++) {
+      Thread.sleep(10);
+    }
+    assertThat(file).exists();
   }
 
   /** Read on the host: nothing inside has to run for it. */
