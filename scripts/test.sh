@@ -168,7 +168,13 @@ summary() {
         awk '
             /<testcase / { match($0, / name="[^"]*"/); name = substr($0, RSTART + 7, RLENGTH - 8)
                            match($0, /classname="[^"]*"/); class = substr($0, RSTART + 11, RLENGTH - 12) }
-            /<skipped/ { match($0, /message="[^"]*"/); print "  " class "." name ": " substr($0, RSTART + 9, RLENGTH - 10) }' \
+            # The reason of a failed assumption stands in the body, not in the attribute.
+            /<skipped/ {
+                if (match($0, /message="[^"]*"/)) reason = substr($0, RSTART + 9, RLENGTH - 10)
+                else if (match($0, /Assumption failed: .*/)) reason = substr($0, RSTART + 19)
+                else reason = "no reason given"
+                print "  " class "." name ": " reason
+            }' \
             "${reports[@]}" | unescape
     fi
     if [ "$failed" -gt 0 ]; then
