@@ -1,6 +1,6 @@
 /*
  * hopx-host: the host-side helper of a hopx node. It does what the JDK has no call for: pinned
- * namespaces, idmapped and overlay mounts, network links, removal of hostile trees.
+ * namespaces, idmapped and overlay mounts, disks, network links, removal of hostile trees.
  *
  * It is a long-lived child of the server, because starting a tool for each step costs twenty times
  * the step. It reads one request a line from standard input and answers one line each on standard
@@ -211,6 +211,16 @@ static int run_bind(char **a, size_t count) {
     return mount_bind(a[0], a[1], strcmp(a[2], "ro") == 0);
 }
 
+static int run_copy_image(char **a, size_t count) {
+    (void)count;
+    return copy_image(a[0], a[1]);
+}
+
+static int run_mount_disk(char **a, size_t count) {
+    (void)count;
+    return mount_disk(a[0], a[1]);
+}
+
 static int run_unmount(char **a, size_t count) {
     (void)count;
     return unmount(a[0]);
@@ -264,6 +274,8 @@ static const struct command {
     {"idmap", 3, 3, run_idmap},
     {"overlay", 5, 5, run_overlay},
     {"bind", 3, 3, run_bind},
+    {"copy-image", 2, 2, run_copy_image},
+    {"mount-disk", 2, 2, run_mount_disk},
     {"unmount", 1, 1, run_unmount},
     {"unpin", 1, 1, run_unpin},
     {"remove-link", 1, 1, run_remove_link},

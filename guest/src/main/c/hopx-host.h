@@ -48,6 +48,10 @@ int mount_bind(const char *source, const char *target, bool read_only);
 int unmount(const char *target);
 int unpin(const char *pin);
 
+/* hopx-host-disks.c */
+int copy_image(const char *source, const char *target);
+int mount_disk(const char *image_path, const char *target);
+
 /* hopx-host-files.c */
 int make_directory(const char *path, uint64_t mode, uint64_t uid, uint64_t gid);
 int change_owner(const char *path, uint64_t uid, uint64_t gid);

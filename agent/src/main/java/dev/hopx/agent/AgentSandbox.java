@@ -24,6 +24,14 @@ public interface AgentSandbox {
 
   Resources resources();
 
+  /**
+   * Processes that were killed so far because the sandbox's memory was at its limit; where nobody
+   * counts them, 0.
+   */
+  default long memoryKills() {
+    return 0;
+  }
+
   /** The inside of the sandbox. */
   Guest guest();
 

@@ -15,9 +15,11 @@ final class AgentSession {
   private final SandboxEnvironment environment;
   private final FileRoots roots;
   private final Leftovers leftovers = new Leftovers();
+  private final MemoryWatch memory;
 
   AgentSession(AgentSandbox sandbox) {
     this.sandbox = requireNonNull(sandbox);
+    this.memory = new MemoryWatch(sandbox);
     this.environment = SandboxEnvironment.load(sandbox);
     this.roots =
         new FileRoots(
@@ -51,6 +53,10 @@ final class AgentSession {
   /** Files for the agent's own use. */
   GuestFiles allFiles() {
     return guest().files(FileRoots.UNRESTRICTED, GuestUser.ROOT);
+  }
+
+  MemoryWatch memory() {
+    return memory;
   }
 
   Leftovers leftovers() {

@@ -49,6 +49,14 @@ final class ForegroundRunner {
   /** Blocks until the program has ended, its time is over or the caller is gone. */
   RunOutcome run(AgentSession session, HttpExchange exchange, Program program, RunRequest request)
       throws InterruptedException {
+    try (MemoryWatch.Run memory = session.memory().begin()) {
+      return memory.judge(runToItsEnd(session, exchange, program, request));
+    }
+  }
+
+  private RunOutcome runToItsEnd(
+      AgentSession session, HttpExchange exchange, Program program, RunRequest request)
+      throws InterruptedException {
     long start = System.nanoTime();
     GuestProcess process;
     try {

@@ -7,6 +7,7 @@ import dev.hopx.api.ErrorCode;
 import dev.hopx.node.IsolationLevel;
 import dev.hopx.node.Node;
 import dev.hopx.node.NodeException;
+import dev.hopx.node.NodeFullException;
 import dev.hopx.node.Sandbox;
 import dev.hopx.node.SandboxId;
 import dev.hopx.node.SandboxSpec;
@@ -47,6 +48,9 @@ public final class SandboxService implements AutoCloseable {
   static final Duration STORE_WAIT = Duration.ofSeconds(5);
 
   private static final Duration STORE_POLL = Duration.ofMillis(100);
+
+  /** When a client that found no room should try again. */
+  static final int NO_ROOM_RETRY_SECONDS = 5;
 
   private static final Logger log = LoggerFactory.getLogger(SandboxService.class);
 
@@ -106,6 +110,7 @@ public final class SandboxService implements AutoCloseable {
    */
   SandboxRecord create(
       Caller caller, NewSandbox wanted, BooleanSupplier abandoned, StartHook onStarted) {
+    requireRoom(wanted);
     SandboxRecord planned = plan(caller, wanted);
     try {
       store.write(handle -> SandboxRows.insert(handle, planned));
@@ -515,7 +520,27 @@ public final class SandboxService implements AutoCloseable {
     }
   }
 
+  /** Most refusals come before anything is written; the node decides in the end. */
+  private void requireRoom(NewSandbox wanted) {
+    try {
+      node.requireRoom(wanted.template().resources());
+    } catch (NodeFullException full) {
+      throw noRoom(full);
+    }
+  }
+
+  private static ApiException noRoom(NodeFullException full) {
+    return new ApiException(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "Service unavailable: no available nodes (" + full.getMessage() + ")",
+        Map.of(ControlErrors.RETRY_AFTER_DETAIL, NO_ROOM_RETRY_SECONDS),
+        full);
+  }
+
   private static ApiException notMade(RuntimeException cause) {
+    if (cause instanceof NodeFullException full) {
+      return noRoom(full);
+    }
     return new ApiException(
         ErrorCode.SERVICE_UNAVAILABLE,
         "The sandbox could not be made and nothing of it is left; the server's log says why",

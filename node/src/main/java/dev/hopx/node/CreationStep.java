@@ -6,6 +6,7 @@ enum CreationStep {
   DIRECTORIES("making its directories"),
   RECORD("writing its record"),
   NAMESPACES("making its namespaces and network"),
+  DISK("making its disk"),
   FILES("preparing its files"),
   LOWER_MOUNT("mounting the template"),
   ROOT_MOUNT("mounting its root file system"),

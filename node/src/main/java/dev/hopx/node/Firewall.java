@@ -5,13 +5,14 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The nftables table of this node. It knows the sandboxes' links by the common prefix of their
- * names and has nothing that differs from sandbox to sandbox, so creating one costs no rule and a
+ * names and has no rule that differs from sandbox to sandbox, so creating one costs no rule and a
  * restart forgets none. It judges only what comes from or goes to such a link; the verdict {@code
  * accept} leaves all other tables of the host their say.
  *
  * <p>A sandbox reaches: the internet, and port 53 of the host's resolvers. It does not reach: the
  * host, other sandboxes, private and other special ranges (RFC 6890), anything with a source
- * address that is not its own, anything over IPv6. Nobody outside the host reaches a sandbox.
+ * address that is not its own, anything over IPv6, and more than its share of the table of
+ * connections. Nobody outside the host reaches a sandbox.
  */
 final class Firewall {
   /** Not the internet, or not meant for others (IANA's special-purpose registry, multicast). */
@@ -27,14 +28,26 @@ final class Firewall {
           "224.0.0.0/4",
           "240.0.0.0/4");
 
+  /** The kernel counts by source address; what is in the set goes when its last connection does. */
+  private static final String CONNECTIONS =
+      "set connections { type ipv4_addr; size 65535; flags dynamic; }";
+
+  private static final String CROWDED =
+      "ct state new add @connections { ip saddr ct count over %d } goto refuse";
+
   private static final List<String> NFT = List.of("nft", "-f", "-");
 
   private final String instance;
+  private final int connections;
   private final ReentrantLock lock = new ReentrantLock();
   private List<String> resolvers = List.of();
 
-  Firewall(String instance) {
+  /**
+   * @param connections that one sandbox may have in the host's table at a time, which all share
+   */
+  Firewall(String instance, int connections) {
     this.instance = instance;
+    this.connections = connections;
   }
 
   static String linkPrefix(String instance) {
@@ -80,6 +93,8 @@ final class Firewall {
     return RULESET
         .replace("$TABLE", instance)
         .replace("$LINKS", "\"" + linkPrefix(instance) + "*\"")
+        .replace("$CONNECTIONS", CONNECTIONS)
+        .replace("$CROWDED", CROWDED.formatted(connections))
         .replace("$DNS", dns)
         .replace("$REFUSED", String.join(", ", REFUSED_RANGES));
   }
@@ -94,6 +109,7 @@ final class Firewall {
       add table inet $TABLE
       delete table inet $TABLE
       table inet $TABLE {
+        $CONNECTIONS
         chain prerouting {
           type filter hook prerouting priority raw; policy accept;
           iifname != $LINKS accept
@@ -109,6 +125,7 @@ final class Firewall {
           type filter hook input priority filter - 10; policy accept;
           iifname != $LINKS accept
           ct state established,related accept
+          $CROWDED
           $DNS
           goto refuse
         }
@@ -120,6 +137,7 @@ final class Firewall {
         chain outgoing {
           oifname $LINKS goto refuse
           ct state established,related accept
+          $CROWDED
           $DNS
           ip daddr { $REFUSED } goto refuse
           accept

@@ -109,6 +109,21 @@ final class HostHelper implements AutoCloseable {
     call(List.of("bind", absolute(source), absolute(target), readOnly ? "ro" : "rw"));
   }
 
+  /** Copies a sparse file, sharing its blocks where possible; the target must not exist. */
+  void copyImage(Path source, Path target) {
+    call(List.of("copy-image", absolute(source), absolute(target)));
+  }
+
+  /**
+   * Mounts the ext4 file system in a file, over a loop device that goes with the mount.
+   *
+   * @throws NodeException also when the file is attached to a loop device already, here or in
+   *     another mount namespace: a second mount would ruin it
+   */
+  void mountDisk(Path image, Path target) {
+    call(List.of("mount-disk", absolute(image), absolute(target)));
+  }
+
   /** Detaches everything mounted on the path; nothing mounted or nothing there is no failure. */
   void unmount(Path target) {
     call(List.of("unmount", absolute(target)));

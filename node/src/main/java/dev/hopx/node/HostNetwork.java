@@ -15,6 +15,17 @@ final class HostNetwork {
 
   static final int DEFAULT_MTU = 1500;
 
+  static final int FEWEST_CONNECTIONS = 512;
+  static final int MOST_CONNECTIONS = 4096;
+
+  /** Sandboxes that can take their whole share at a time. */
+  private static final int CONNECTION_PARTS = 64;
+
+  /** For ten thousand sandboxes: no collection below, some above, the end. */
+  private static final int[] NEIGHBOUR_THRESHOLDS = {4096, 16_384, 32_768};
+
+  private static final Path KERNEL_PARAMETERS = Path.of("/proc/sys");
+  private static final Path CONNECTIONS = Path.of("/proc/sys/net/netfilter/nf_conntrack_max");
   private static final Path LINKS = Path.of("/sys/class/net");
   private static final Path FORWARDING = Path.of("/proc/sys/net/ipv4/ip_forward");
   private static final Path ROUTES = Path.of("/proc/net/route");
@@ -37,6 +48,41 @@ final class HostNetwork {
           "Cannot switch on IPv4 forwarding, without which sandboxes have no internet;"
               + " run: sysctl -w net.ipv4.ip_forward=1",
           e);
+    }
+  }
+
+  /**
+   * Connections one sandbox may have at a time: a part of the host's table, so that one that opens
+   * all it can takes none from the others.
+   */
+  static int connectionsOfOne() {
+    try {
+      return connectionsOfOne(Long.parseLong(Files.readString(CONNECTIONS).strip()));
+    } catch (IOException _) {
+      // The table does not exist before the first rule that needs it; every kernel's is larger.
+      return FEWEST_CONNECTIONS;
+    }
+  }
+
+  static int connectionsOfOne(long table) {
+    return (int) Math.clamp(table / CONNECTION_PARTS, FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+  }
+
+  /**
+   * Every sandbox needs two entries in the kernel's table of neighbours, which is one for all
+   * network namespaces and by default ends at 1,024. Larger values of the operator's are left.
+   */
+  static void allowNeighbours(HostHelper host) {
+    for (int i = NEIGHBOUR_THRESHOLDS.length; i >= 1; i--) {
+      String name = "net/ipv4/neigh/default/gc_thresh" + i;
+      try {
+        long present = Long.parseLong(Files.readString(KERNEL_PARAMETERS.resolve(name)).strip());
+        if (present < NEIGHBOUR_THRESHOLDS[i - 1]) {
+          host.setKernelParameter(name, Integer.toString(NEIGHBOUR_THRESHOLDS[i - 1]));
+        }
+      } catch (IOException e) {
+        throw new NodeException("Cannot read the kernel parameter " + name, e);
+      }
     }
   }
 

@@ -50,6 +50,7 @@ public final class LocalNode implements Node {
   private final Firewall firewall;
   private final SandboxCreator creator;
   private final SandboxRemover remover;
+  private final Admission admission;
   private final Map<SandboxId, ManagedSandbox> sandboxes = new ConcurrentHashMap<>();
 
   /** One creation or removal of an id at a time. */
@@ -79,7 +80,8 @@ public final class LocalNode implements Node {
     this.slots = new Slots(linkPrefix, subnet, options.uidBase());
     this.controlGroups = new ControlGroups(layout, options.instance());
     controlGroups.prepare();
-    this.firewall = new Firewall(options.instance());
+    this.admission = new Admission(options.admission(), options.dataDirectory());
+    this.firewall = new Firewall(options.instance(), HostNetwork.connectionsOfOne());
     ContainerRuntime runtime =
         new ContainerRuntime(
             options.crun(), options.runDirectory().resolve("crun"), options.startTimeout());
@@ -91,6 +93,7 @@ public final class LocalNode implements Node {
             host,
             binaries.init(),
             slots,
+            new Disks(options, host),
             controlGroups,
             firewall,
             runtime,
@@ -100,6 +103,7 @@ public final class LocalNode implements Node {
             observer);
     runtime.endStrayStarts();
     HostNetwork.enableForwarding();
+    HostNetwork.allowNeighbours(host);
     HostResolvers resolvers = HostResolvers.read();
     if (resolvers.servers().isEmpty()) {
       LOG.warn(
@@ -176,6 +180,11 @@ public final class LocalNode implements Node {
   }
 
   @Override
+  public void requireRoom(Resources resources) {
+    admission.requireRoom(resources);
+  }
+
+  @Override
   public Sandbox create(SandboxSpec spec) {
     requireNonNull(spec, "spec is null");
     requireOpen();
@@ -187,9 +196,18 @@ public final class LocalNode implements Node {
     if (sandboxes.containsKey(spec.id())) {
       throw new NodeException("Sandbox " + spec.id() + " exists already");
     }
-    LocalSandbox sandbox = creator.create(spec);
-    sandboxes.put(spec.id(), sandbox);
-    return sandbox;
+    admission.admit(spec.id(), spec.resources());
+    boolean created = false;
+    try {
+      LocalSandbox sandbox = creator.create(spec);
+      sandboxes.put(spec.id(), sandbox);
+      created = true;
+      return sandbox;
+    } finally {
+      if (!created) {
+        admission.release(spec.id());
+      }
+    }
   }
 
   @Override
@@ -336,6 +354,7 @@ public final class LocalNode implements Node {
     remover.remove(id, StoredSandbox.read(paths.record()));
     if (sandbox != null) {
       sandboxes.remove(id);
+      admission.release(id);
       Slot slot = sandbox.slot();
       remover.removeLink(slot.link(), () -> slots.giveBack(slot));
     }
@@ -488,6 +507,7 @@ public final class LocalNode implements Node {
                 id.value(), paths.guestSocket(), pid -> pid == init.pid(), ChannelSettings.DEFAULT);
         LocalSandbox sandbox = new LocalSandbox(stored, paths, controlGroups.of(id), listener);
         sandboxes.put(id, sandbox);
+        admission.adopt(id, stored.resources());
         adopted.add(id);
         Thread.ofVirtual().name("node-adoption " + id).start(sandbox::settle);
       } catch (IOException e) {

@@ -123,6 +123,11 @@ final class LocalSandbox implements ManagedSandbox {
   }
 
   @Override
+  public long memoryKills() {
+    return groups.memoryKills();
+  }
+
+  @Override
   public StoredSandbox stored() {
     return stored;
   }

@@ -15,10 +15,19 @@ public interface Node extends AutoCloseable {
   IsolationLevel isolation();
 
   /**
+   * Asks before anything is made or noted whether a creation would be refused now; {@link #create}
+   * decides.
+   *
+   * @throws NodeFullException when there is no room
+   */
+  default void requireRoom(Resources resources) {}
+
+  /**
    * Makes a sandbox and returns when its process 1 answers. Half-made sandboxes leave nothing
    * behind.
    *
    * @throws NodeException when it cannot be made
+   * @throws NodeFullException when there is no room for it; nothing was tried then
    */
   Sandbox create(SandboxSpec spec);
 

@@ -22,6 +22,8 @@ import java.util.regex.Pattern;
  * @param crun program name or path of the container runtime
  * @param startTimeout how long a container's start and the first word of its process 1 may take,
  *     each
+ * @param diskQuota how the size of sandboxes' disks is held
+ * @param admission when no further sandbox is made
  */
 public record NodeOptions(
     String name,
@@ -32,7 +34,9 @@ public record NodeOptions(
     long uidBase,
     boolean trustHostCertificates,
     String crun,
-    Duration startTimeout) {
+    Duration startTimeout,
+    DiskQuota diskQuota,
+    AdmissionLimits admission) {
   /** A socket path holds 107 bytes; this leaves room for {@code /sandboxes/<id>/guest/s}. */
   public static final int MAX_RUN_DIRECTORY_BYTES = 107 - "/sandboxes//guest/s".length() - 32;
 
@@ -47,6 +51,8 @@ public record NodeOptions(
 
   public NodeOptions {
     requireNonNull(crun, "crun is null");
+    requireNonNull(diskQuota, "diskQuota is null");
+    requireNonNull(admission, "admission is null");
     require(NAME.matcher(name).matches(), "name must be a DNS label: " + name);
     require(dataDirectory.isAbsolute(), "data-dir must be absolute: " + dataDirectory);
     require(runDirectory.isAbsolute(), "run-dir must be absolute: " + runDirectory);
@@ -77,7 +83,9 @@ public record NodeOptions(
         DEFAULT_UID_BASE,
         true,
         "crun",
-        Duration.ofSeconds(30));
+        Duration.ofSeconds(30),
+        DiskQuota.LOOP,
+        AdmissionLimits.DEFAULT);
   }
 
   public NodeOptions withName(String newName) {
@@ -90,7 +98,9 @@ public record NodeOptions(
         uidBase,
         trustHostCertificates,
         crun,
-        startTimeout);
+        startTimeout,
+        diskQuota,
+        admission);
   }
 
   public NodeOptions withInstance(String newInstance) {
@@ -103,7 +113,9 @@ public record NodeOptions(
         uidBase,
         trustHostCertificates,
         crun,
-        startTimeout);
+        startTimeout,
+        diskQuota,
+        admission);
   }
 
   public NodeOptions withSandboxSubnet(String subnet) {
@@ -116,7 +128,9 @@ public record NodeOptions(
         uidBase,
         trustHostCertificates,
         crun,
-        startTimeout);
+        startTimeout,
+        diskQuota,
+        admission);
   }
 
   public NodeOptions withUidBase(long newUidBase) {
@@ -129,7 +143,9 @@ public record NodeOptions(
         newUidBase,
         trustHostCertificates,
         crun,
-        startTimeout);
+        startTimeout,
+        diskQuota,
+        admission);
   }
 
   public NodeOptions withTrustHostCertificates(boolean trust) {
@@ -142,7 +158,9 @@ public record NodeOptions(
         uidBase,
         trust,
         crun,
-        startTimeout);
+        startTimeout,
+        diskQuota,
+        admission);
   }
 
   public NodeOptions withCrun(String newCrun) {
@@ -155,7 +173,9 @@ public record NodeOptions(
         uidBase,
         trustHostCertificates,
         newCrun,
-        startTimeout);
+        startTimeout,
+        diskQuota,
+        admission);
   }
 
   public NodeOptions withStartTimeout(Duration timeout) {
@@ -168,7 +188,39 @@ public record NodeOptions(
         uidBase,
         trustHostCertificates,
         crun,
-        timeout);
+        timeout,
+        diskQuota,
+        admission);
+  }
+
+  public NodeOptions withDiskQuota(DiskQuota quota) {
+    return new NodeOptions(
+        name,
+        dataDirectory,
+        runDirectory,
+        instance,
+        sandboxSubnet,
+        uidBase,
+        trustHostCertificates,
+        crun,
+        startTimeout,
+        quota,
+        admission);
+  }
+
+  public NodeOptions withAdmission(AdmissionLimits limits) {
+    return new NodeOptions(
+        name,
+        dataDirectory,
+        runDirectory,
+        instance,
+        sandboxSubnet,
+        uidBase,
+        trustHostCertificates,
+        crun,
+        startTimeout,
+        diskQuota,
+        limits);
   }
 
   private static void require(boolean condition, String message) {

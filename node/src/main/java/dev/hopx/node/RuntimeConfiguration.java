@@ -54,6 +54,8 @@ final class RuntimeConfiguration {
           "/proc/scsi",
           "/proc/timer_list",
           "/proc/timer_stats",
+          // Loop devices: the disks of all sandboxes, with their paths on the host.
+          "/sys/devices/virtual/block",
           "/sys/devices/virtual/powercap",
           "/sys/firmware",
           "/sys/kernel");

@@ -40,4 +40,12 @@ public interface Sandbox {
 
   /** Bytes of memory charged to the sandbox now. */
   long memoryBytes();
+
+  /**
+   * Processes that the kernel has killed so far because the sandbox's memory was at its limit; 0
+   * once the sandbox is gone.
+   */
+  default long memoryKills() {
+    return 0;
+  }
 }

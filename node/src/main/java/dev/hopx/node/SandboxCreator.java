@@ -26,6 +26,7 @@ final class SandboxCreator {
   private final HostHelper host;
   private final Path guestProgram;
   private final Slots slots;
+  private final Disks disks;
   private final ControlGroups controlGroups;
   private final Firewall firewall;
   private final ContainerRuntime runtime;
@@ -40,6 +41,7 @@ final class SandboxCreator {
       HostHelper host,
       Path guestProgram,
       Slots slots,
+      Disks disks,
       ControlGroups controlGroups,
       Firewall firewall,
       ContainerRuntime runtime,
@@ -51,6 +53,7 @@ final class SandboxCreator {
     this.host = host;
     this.guestProgram = guestProgram;
     this.slots = slots;
+    this.disks = disks;
     this.controlGroups = controlGroups;
     this.firewall = firewall;
     this.runtime = runtime;
@@ -140,6 +143,10 @@ final class SandboxCreator {
       begin(CreationStep.NAMESPACES);
       makeNamespaces(slot);
 
+      begin(CreationStep.DISK);
+      cleanup.push("mounts", () -> remover.unmount(paths));
+      disks.make(paths, spec.resources().diskMib());
+
       begin(CreationStep.FILES);
       prepareFiles(slot);
       return boot(beingMade);
@@ -166,7 +173,6 @@ final class SandboxCreator {
     /** From the files on the disk to a process 1 that answers. */
     private LocalSandbox boot(StoredSandbox record) {
       begin(CreationStep.LOWER_MOUNT);
-      cleanup.push("mounts", () -> remover.unmount(paths));
       host.idmap(spec.rootFileSystem(), paths.lower(), paths.userNamespace());
 
       begin(CreationStep.ROOT_MOUNT);
@@ -226,6 +232,7 @@ final class SandboxCreator {
       makeDirectory(paths.data(), "rwx--x--x");
       cleanup.push("data directory", () -> host.removeTree(paths.data()));
       makeDirectory(paths.state(), "rwx------");
+      makeDirectory(paths.disk(), "rwxr-xr-x");
       makeDirectory(paths.lower(), "rwxr-xr-x");
       makeDirectory(paths.root(), "rwxr-xr-x");
       makeRunDirectories();

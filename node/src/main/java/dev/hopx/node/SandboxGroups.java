@@ -129,6 +129,20 @@ final class SandboxGroups {
             sandbox(controller("memory")).resolve("memory.usage_in_bytes"));
   }
 
+  /** Processes that the kernel has killed so far because the sandbox was out of memory. */
+  long memoryKills() {
+    if (layout.unified()) {
+      return MemoryKills.read(sandbox(killRoot()).resolve("memory.events"));
+    }
+    // Version 1 counts in the group of the process that was killed.
+    Path memory = sandbox(controller("memory"));
+    long kills = MemoryKills.read(memory.resolve("memory.oom_control"));
+    for (Path child : ControlGroupFiles.children(memory)) {
+      kills += MemoryKills.read(child.resolve("memory.oom_control"));
+    }
+    return kills;
+  }
+
   private void createUnified(Resources resources) {
     Path root = layout.roots().getFirst();
     Path group = sandbox(root);

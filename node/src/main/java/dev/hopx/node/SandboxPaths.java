@@ -12,8 +12,11 @@ record SandboxPaths(Path data, Path run) {
   /** Names in {@code data}, as the overlay is given them. */
   static final String LOWER = "lower";
 
-  static final String UPPER = "upper";
-  static final String WORK = "work";
+  /** Holds all that the sandbox writes; usually a file system of its own. */
+  static final String DISK = "disk";
+
+  static final String UPPER = DISK + "/upper";
+  static final String WORK = DISK + "/work";
   static final String ROOT = "root";
 
   static SandboxPaths of(NodeOptions options, SandboxId id) {
@@ -31,6 +34,11 @@ record SandboxPaths(Path data, Path run) {
     return options.dataDirectory().resolve("discarded");
   }
 
+  /** Formatted disk images to copy, one of each size. */
+  static Path blankDisks(NodeOptions options) {
+    return options.dataDirectory().resolve("disks");
+  }
+
   static Path runDirectory(NodeOptions options) {
     return options.runDirectory().resolve("sandboxes");
   }
@@ -45,6 +53,14 @@ record SandboxPaths(Path data, Path run) {
 
   Path lower() {
     return data.resolve(LOWER);
+  }
+
+  Path disk() {
+    return data.resolve(DISK);
+  }
+
+  Path diskImage() {
+    return data.resolve("disk.img");
   }
 
   Path upper() {

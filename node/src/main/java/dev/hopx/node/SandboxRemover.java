@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  * Removes all that a sandbox may have, whether it was whole, half made or half removed. Every step
  * is tried; the record of the sandbox goes last and only when all else is gone, so that a later try
  * knows what to look for. When {@link #remove} returns, its processes are dead and its name is free
- * again; its files and its network link, which nobody uses any more, go in the background.
+ * again; its mounts, files and network link, which nobody uses any more, go in the background.
  */
 final class SandboxRemover {
   /** How long the kernel gets to end the whole pid namespace once process 1 was killed. */
@@ -72,7 +72,6 @@ final class SandboxRemover {
     SandboxPaths paths = SandboxPaths.of(options, id);
     List<RuntimeException> failures = new ArrayList<>();
     attempt(failures, () -> kill(id, stored.flatMap(known -> known.runningInit(boot))));
-    attempt(failures, () -> unmount(paths));
     attempt(failures, () -> unpin(paths));
     attempt(failures, () -> controlGroups.of(id).remove());
     attempt(failures, () -> host.removeTree(runtime.stateOf(id)));
@@ -128,7 +127,7 @@ final class SandboxRemover {
   /** Goes on with what an earlier server had no time to remove. */
   void resume() {
     for (Path directory : discarded()) {
-      removals.add(directory.toString(), () -> host.removeTree(directory));
+      removals.add(directory.toString(), () -> removeUnmounted(directory));
     }
   }
 
@@ -144,7 +143,13 @@ final class SandboxRemover {
     } catch (IOException e) {
       throw new NodeException("Cannot move " + directory + " to " + target + ": " + e, e);
     }
-    removals.add(target.toString(), () -> host.removeTree(target));
+    removals.add(target.toString(), () -> removeUnmounted(target));
+  }
+
+  /** In the background: what was written last goes to a disk's image before it is let go. */
+  private void removeUnmounted(Path data) {
+    unmount(new SandboxPaths(data, data));
+    host.removeTree(data);
   }
 
   private List<Path> discarded() {
@@ -158,6 +163,7 @@ final class SandboxRemover {
   void unmount(SandboxPaths paths) {
     host.unmount(paths.root());
     host.unmount(paths.lower());
+    host.unmount(paths.disk());
   }
 
   void unpin(SandboxPaths paths) {

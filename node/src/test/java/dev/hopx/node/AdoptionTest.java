@@ -66,7 +66,7 @@ final class AdoptionTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"RECORD", "FILES", "CONTROL_GROUPS", "HANDSHAKE", "READY"})
+  @EnumSource(names = {"RECORD", "DISK", "FILES", "CONTROL_GROUPS", "HANDSHAKE", "READY"})
   void removesWhatAServerHadHalfMade(CreationStep last) throws Exception {
     try (NodeLab lab = new NodeLab()) {
       Process server =
@@ -81,7 +81,9 @@ final class AdoptionTest {
       assertThat(node.adoption().removed()).hasSize(1);
       assertThat(node.adoption().problems()).isEmpty();
       assertThat(node.list()).isEmpty();
+      assertThat(node.awaitRemovals(Duration.ofSeconds(30))).isTrue();
       assertThat(lab.mounts()).isEmpty();
+      assertThat(lab.loopDevices()).isEmpty();
       assertThat(lab.controlGroups()).isEmpty();
       assertThat(lab.links()).isEmpty();
     }
@@ -156,6 +158,7 @@ final class AdoptionTest {
       }
       assertThat(sandbox.isAlive()).isFalse();
       lab.node().delete(sandbox.id());
+      assertThat(lab.node().awaitRemovals(Duration.ofSeconds(30))).isTrue();
       assertThat(lab.mounts()).isEmpty();
     }
   }

@@ -30,6 +30,7 @@ final class NodeConcurrencyTest {
       }
       lab.node().delete(sandbox.id());
       assertThat(lab.node().find(sandbox.id())).isEmpty();
+      assertThat(lab.node().awaitRemovals(Duration.ofSeconds(30))).isTrue();
       assertThat(lab.mounts()).isEmpty();
       assertThatThrownBy(() -> NodeLab.sh(sandbox, "true"))
           .isInstanceOfSatisfying(

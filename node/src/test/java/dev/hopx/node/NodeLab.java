@@ -113,6 +113,10 @@ final class NodeLab implements AutoCloseable {
         Map.of("owner", "test"));
   }
 
+  Sandbox create(Resources resources) {
+    return node().create(spec(resources, true));
+  }
+
   SandboxSpec spec(Path otherRootFileSystem) {
     SandboxSpec spec = spec();
     return new SandboxSpec(
@@ -209,6 +213,23 @@ final class NodeLab implements AutoCloseable {
           .forEach(group -> groups.add(group.toString()));
     }
     return groups;
+  }
+
+  /** Files of the lab that are attached to loop devices; the kernel may take a moment to let go. */
+  List<String> loopDevices() throws Exception {
+    List<String> attached = List.of();
+    for (int i = 0; i < 100; i++) {
+      attached =
+          HostHelperLab.run("losetup", "--list", "--noheadings", "--output", "BACK-FILE")
+              .lines()
+              .filter(line -> line.contains(options.dataDirectory().toString()))
+              .toList();
+      if (attached.isEmpty()) {
+        break;
+      }
+      Thread.sleep(20);
+    }
+    return attached;
   }
 
   List<String> links() {

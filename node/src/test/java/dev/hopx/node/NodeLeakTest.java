@@ -67,7 +67,7 @@ final class NodeLeakTest {
         "nft", HostHelperLab.run("nft", "list", "table", "inet", lab.options().instance()));
     inventory.put("processes", processesOfSandboxes(lab));
     inventory.put("namespaces", namespacesOfSandboxes(lab));
-    inventory.put("loop devices", loopDevices(lab));
+    inventory.put("loop devices", lab.loopDevices());
     inventory.put("files", files(lab.options().dataDirectory(), lab.options().runDirectory()));
     return inventory;
   }
@@ -102,13 +102,6 @@ final class NodeLeakTest {
   /** User and network namespaces still held by a mount of the lab. */
   private static List<String> namespacesOfSandboxes(NodeLab lab) throws IOException {
     return lab.mounts().stream().filter(line -> line.contains(" nsfs ")).toList();
-  }
-
-  private static List<String> loopDevices(NodeLab lab) throws Exception {
-    return HostHelperLab.run("losetup", "--list", "--noheadings", "--output", "BACK-FILE")
-        .lines()
-        .filter(line -> line.contains(lab.options().dataDirectory().toString()))
-        .toList();
   }
 
   private static Set<String> files(Path... directories) throws IOException {

@@ -1,6 +1,8 @@
 package dev.hopx.server;
 
 import ch.qos.logback.classic.Level;
+import dev.hopx.node.AdmissionLimits;
+import dev.hopx.node.DiskQuota;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -27,6 +29,8 @@ record Configuration(
     String sandboxSubnet,
     long uidBase,
     boolean trustHostCertificates,
+    DiskQuota diskQuota,
+    AdmissionLimits admission,
     String region,
     Duration tokenLifetime,
     long maxJsonBody,

@@ -1,5 +1,7 @@
 package dev.hopx.server;
 
+import dev.hopx.node.AdmissionLimits;
+import dev.hopx.node.DiskQuota;
 import dev.hopx.server.Configuration.LogFormat;
 import java.io.IOException;
 import java.io.Reader;
@@ -20,6 +22,11 @@ import java.util.TreeMap;
 /** Finds the settings: defaults, then the file, then the environment, then flags. */
 final class ConfigurationLoader {
   static final String FILE_NAME = "hopx.conf";
+
+  private static final int MAX_SANDBOXES = 1_000_000;
+
+  /** A pebibyte. */
+  private static final long MAX_MIB = 1L << 30;
 
   private final Map<ConfigurationKey, String> flags;
   private final Map<String, String> environment;
@@ -76,6 +83,13 @@ final class ConfigurationLoader {
             SettingParser.subnet(get(settings, ConfigurationKey.SANDBOX_SUBNET)),
             SettingParser.uidBase(get(settings, ConfigurationKey.UID_BASE)),
             SettingParser.bool(get(settings, ConfigurationKey.TRUST_HOST_CERTIFICATES)),
+            SettingParser.choice(get(settings, ConfigurationKey.DISK_QUOTA), DiskQuota.values()),
+            new AdmissionLimits(
+                (int) SettingParser.number(
+                    get(settings, ConfigurationKey.MAX_SANDBOXES), 1, MAX_SANDBOXES),
+                mebibytes(settings, ConfigurationKey.MAX_MEMORY),
+                mebibytes(settings, ConfigurationKey.MIN_FREE_MEMORY),
+                mebibytes(settings, ConfigurationKey.MIN_FREE_DISK)),
             SettingParser.region(get(settings, ConfigurationKey.REGION)),
             SettingParser.duration(get(settings, ConfigurationKey.TOKEN_LIFETIME)),
             SettingParser.bodySize(get(settings, ConfigurationKey.MAX_JSON_BODY)),
@@ -86,6 +100,11 @@ final class ConfigurationLoader {
           .invalid("must not contain the API's own port " + configuration.port());
     }
     return configuration;
+  }
+
+  private static long mebibytes(
+      Map<ConfigurationKey, Setting> settings, ConfigurationKey key) {
+    return SettingParser.number(get(settings, key), 0, MAX_MIB);
   }
 
   private static Setting get(Map<ConfigurationKey, Setting> settings, ConfigurationKey key) {

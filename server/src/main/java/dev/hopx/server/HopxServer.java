@@ -136,7 +136,9 @@ final class HopxServer implements AutoCloseable {
         .withInstance(configuration.instance())
         .withSandboxSubnet(configuration.sandboxSubnet())
         .withUidBase(configuration.uidBase())
-        .withTrustHostCertificates(configuration.trustHostCertificates());
+        .withTrustHostCertificates(configuration.trustHostCertificates())
+        .withDiskQuota(configuration.diskQuota())
+        .withAdmission(configuration.admission());
   }
 
   private void listen(HttpServer http) {

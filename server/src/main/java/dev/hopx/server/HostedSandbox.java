@@ -73,6 +73,11 @@ final class HostedSandbox implements AgentSandbox {
   }
 
   @Override
+  public long memoryKills() {
+    return sandbox().memoryKills();
+  }
+
+  @Override
   public Path stateDirectory() {
     return published.stateDirectory();
   }

@@ -183,7 +183,7 @@ final class SettingParser {
                 .collect(Collectors.joining(" or ")));
   }
 
-  private static long number(Setting setting, long lowest, long highest) {
+  static long number(Setting setting, long lowest, long highest) {
     try {
       long number = Long.parseLong(setting.value());
       if (number >= lowest && number <= highest) {
