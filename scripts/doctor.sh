@@ -66,6 +66,11 @@ check_kernel() {
     else
         missing seccomp "the kernel has no CONFIG_SECCOMP_FILTER"
     fi
+    if [ -e /dev/loop-control ]; then
+        ok 'loop devices' "the disks of sandboxes"
+    else
+        missing 'loop devices' "modprobe loop, or go without disk quotas (disk-quota=none)"
+    fi
     if unshare --net ip link add hopxdr0 type veth peer name hopxdr1 2>/dev/null; then
         ok veth
     else
@@ -124,6 +129,7 @@ check_tools() {
     tool crun crun "$(crun --version 2>/dev/null | head -n 1 | sed 's/^crun version //' || true)"
     tool nft nftables "$(nft --version 2>/dev/null | cut -d ' ' -f 2 || true)"
     tool ip iproute2 "$(ip -V 2>/dev/null | sed 's/.*iproute2-\([^,]*\).*/\1/' || true)"
+    tool mkfs.ext4 e2fsprogs "the disks of sandboxes"
     tool mmdebstrap mmdebstrap "$(mmdebstrap --version 2>/dev/null | cut -d ' ' -f 2 || true)"
     tool unshare util-linux ''
     tool nsenter util-linux ''

@@ -7,6 +7,7 @@ crun crun
 nft nftables
 mmdebstrap mmdebstrap
 ip iproute2
+mkfs.ext4 e2fsprogs
 curl curl
 "
 BUILD_PACKAGES="

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -24,11 +25,15 @@ enum {
 };
 
 /*
- * discard gives freed blocks back to the host at once. The inode tables are not zeroed in the
- * background: it would fill the sparse image. No barriers: the disk does not outlive the host's
- * boot, and a sandbox that calls fsync all the time must not slow the host's real disk down.
+ * No discard: it punches a hole for each file that is removed, which makes rm -r twenty times as
+ * slow; trim_disk does it in one go. The inode tables are not zeroed in the background: it would
+ * fill the sparse image. No barriers: the disk does not outlive the host's boot, and a sandbox that
+ * calls fsync all the time must not slow the host's real disk down.
  */
-static const char mount_options[] = "discard,noinit_itable,barrier=0,errors=remount-ro";
+static const char mount_options[] = "noinit_itable,barrier=0,errors=remount-ro";
+
+/* Freed space in smaller pieces stays with the image. */
+static const uint64_t smallest_trim = 65536;
 
 static int copy_range(int from, int to, off_t start, off_t end, const char *target) {
     off_t in = start;
@@ -85,6 +90,29 @@ int copy_image(const char *source, const char *target) {
         return -1;
     }
     return 0;
+}
+
+/*
+ * Gives what was freed on a mounted disk back to the host, when it is at least so many bytes: what
+ * the image takes less what is in use. Does not touch anything inside.
+ */
+int trim_disk(const char *image, const char *target, uint64_t at_least) {
+    struct stat status;
+    struct statvfs usage;
+    int disk = open(target, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (disk < 0 || fstatvfs(disk, &usage) < 0) {
+        return failed("look at disk", target);
+    }
+    if (lstat(image, &status) < 0) {
+        return failed("look at image", image);
+    }
+    uint64_t taken = (uint64_t)status.st_blocks * 512;
+    uint64_t used = (uint64_t)(usage.f_blocks - usage.f_bfree) * usage.f_frsize;
+    if (taken < used + at_least) {
+        return 0;
+    }
+    struct fstrim_range all = {.start = 0, .len = UINT64_MAX, .minlen = smallest_trim};
+    return ioctl(disk, FITRIM, &all) < 0 ? failed("trim disk", target) : 0;
 }
 
 static int open_device(int number, char path[MAX_DEVICE_PATH]) {

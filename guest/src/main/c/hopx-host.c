@@ -221,6 +221,12 @@ static int run_mount_disk(char **a, size_t count) {
     return mount_disk(a[0], a[1]);
 }
 
+static int run_trim_disk(char **a, size_t count) {
+    (void)count;
+    uint64_t at_least;
+    return number(a[2], &at_least) < 0 ? -1 : trim_disk(a[0], a[1], at_least);
+}
+
 static int run_unmount(char **a, size_t count) {
     (void)count;
     return unmount(a[0]);
@@ -276,6 +282,7 @@ static const struct command {
     {"bind", 3, 3, run_bind},
     {"copy-image", 2, 2, run_copy_image},
     {"mount-disk", 2, 2, run_mount_disk},
+    {"trim-disk", 3, 3, run_trim_disk},
     {"unmount", 1, 1, run_unmount},
     {"unpin", 1, 1, run_unpin},
     {"remove-link", 1, 1, run_remove_link},

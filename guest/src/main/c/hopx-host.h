@@ -50,6 +50,7 @@ int unpin(const char *pin);
 
 /* hopx-host-disks.c */
 int copy_image(const char *source, const char *target);
+int trim_disk(const char *image, const char *target, uint64_t at_least);
 int mount_disk(const char *image_path, const char *target);
 
 /* hopx-host-files.c */

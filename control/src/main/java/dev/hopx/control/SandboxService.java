@@ -529,10 +529,12 @@ public final class SandboxService implements AutoCloseable {
     }
   }
 
+  /** What is short is the operator's to know, not the client's. */
   private static ApiException noRoom(NodeFullException full) {
+    log.warn("A creation was refused: {}", full.getMessage());
     return new ApiException(
         ErrorCode.SERVICE_UNAVAILABLE,
-        "Service unavailable: no available nodes (" + full.getMessage() + ")",
+        "Service unavailable: no available nodes; delete sandboxes or try again later",
         Map.of(ControlErrors.RETRY_AFTER_DETAIL, NO_ROOM_RETRY_SECONDS),
         full);
   }

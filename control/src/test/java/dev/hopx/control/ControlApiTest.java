@@ -337,6 +337,32 @@ final class ControlApiTest {
   }
 
   @Test
+  void aFullNodeIs503WithTheTimeToTryAgainAndNothingIsMade() {
+    control.node.full(Optional.of("the host has 5 MiB of memory available"));
+    var answer = control.call("POST", "/v1/sandboxes", "{\"template_id\":\"1\"}");
+    assertError(answer, 503, "SERVICE_UNAVAILABLE");
+    assertThat(answer.text("message")).contains("no available nodes").doesNotContain("5 MiB");
+    assertThat(answer.headers().firstValue("Retry-After")).contains("5");
+    assertThat(control.node.creations()).isZero();
+    control.node.full(Optional.empty());
+    assertThat(control.call("POST", "/v1/sandboxes", "{\"template_id\":\"1\"}").status())
+        .isEqualTo(201);
+  }
+
+  @Test
+  void whoLosesTheLastPlaceGetsTheSameAnswer() {
+    control.node.duringCreate(
+        _ -> {
+          throw new dev.hopx.node.NodeFullException("taken");
+        });
+    var answer = control.call("POST", "/v1/sandboxes", "{\"template_id\":\"1\"}");
+    assertError(answer, 503, "SERVICE_UNAVAILABLE");
+    assertThat(answer.text("message")).contains("no available nodes");
+    assertThat(answer.headers().firstValue("Retry-After")).contains("5");
+    assertThat(control.node.list()).isEmpty();
+  }
+
+  @Test
   void getAndListShowTheSameFields() {
     String id = create();
     var got = control.call("GET", "/v1/sandboxes/" + id);

@@ -4,6 +4,8 @@ import dev.hopx.channel.Guest;
 import dev.hopx.node.IsolationLevel;
 import dev.hopx.node.Node;
 import dev.hopx.node.NodeException;
+import dev.hopx.node.NodeFullException;
+import dev.hopx.node.Resources;
 import dev.hopx.node.Sandbox;
 import dev.hopx.node.SandboxId;
 import dev.hopx.node.SandboxSpec;
@@ -23,6 +25,7 @@ final class FakeNode implements Node {
   private final Map<SandboxId, FakeSandbox> sandboxes = new ConcurrentHashMap<>();
   private final AtomicInteger creations = new AtomicInteger();
   private volatile Consumer<SandboxSpec> duringCreate = _ -> {};
+  private volatile Optional<String> full = Optional.empty();
   private volatile Consumer<SandboxId> duringDelete = _ -> {};
   private volatile Consumer<SandboxState> duringMove = _ -> {};
 
@@ -39,6 +42,11 @@ final class FakeNode implements Node {
   /** Runs in each move to another state, before it is made; throw to fail. */
   void duringMove(Consumer<SandboxState> action) {
     duringMove = action;
+  }
+
+  /** From now on there is no room; empty: there is again. */
+  void full(Optional<String> why) {
+    full = why;
   }
 
   /** Ends a sandbox's process 1. */
@@ -73,6 +81,14 @@ final class FakeNode implements Node {
   @Override
   public IsolationLevel isolation() {
     return IsolationLevel.CONTAINER_PRIVATE_IDS;
+  }
+
+  @Override
+  public void requireRoom(Resources resources) {
+    full.ifPresent(
+        why -> {
+          throw new NodeFullException(why);
+        });
   }
 
   @Override

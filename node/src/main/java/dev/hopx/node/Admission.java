@@ -129,8 +129,8 @@ final class Admission {
       long free = Files.getFileStore(dataDirectory).getUsableSpace() >> 20;
       if (free < limits.minFreeDiskMib()) {
         throw new NodeFullException(
-            "%d MiB are free on the disk of %s, less than %d (min-free-disk)"
-                .formatted(free, dataDirectory, limits.minFreeDiskMib()));
+            "%d MiB are free on the disk of the data directory, less than %d (min-free-disk)"
+                .formatted(free, limits.minFreeDiskMib()));
       }
     } catch (IOException e) {
       throw new NodeException("Cannot look at the disk of " + dataDirectory, e);

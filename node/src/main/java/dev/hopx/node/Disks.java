@@ -17,6 +17,8 @@ final class Disks {
   /** Below it a file system's own tables would take most of it. */
   static final int MINIMUM_MIB = 16;
 
+  static final long WORTH_TRIMMING_BYTES = 16L << 20;
+
   private static final String FORMATTER = "mkfs.ext4";
   private static final Path LOOP_CONTROL = Path.of("/dev/loop-control");
 
@@ -61,6 +63,13 @@ final class Disks {
       case NONE -> {
         // The directory is all there is.
       }
+    }
+  }
+
+  /** Gives back to the host what was freed on a disk, when it is worth it. */
+  void trim(SandboxPaths paths) {
+    if (Files.exists(paths.diskImage())) {
+      host.trimDisk(paths.diskImage(), paths.disk(), WORTH_TRIMMING_BYTES);
     }
   }
 

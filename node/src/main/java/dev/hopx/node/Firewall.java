@@ -28,13 +28,6 @@ final class Firewall {
           "224.0.0.0/4",
           "240.0.0.0/4");
 
-  /** The kernel counts by source address; what is in the set goes when its last connection does. */
-  private static final String CONNECTIONS =
-      "set connections { type ipv4_addr; size 65535; flags dynamic; }";
-
-  private static final String CROWDED =
-      "ct state new add @connections { ip saddr ct count over %d } goto refuse";
-
   private static final List<String> NFT = List.of("nft", "-f", "-");
 
   private final String instance;
@@ -93,8 +86,7 @@ final class Firewall {
     return RULESET
         .replace("$TABLE", instance)
         .replace("$LINKS", "\"" + linkPrefix(instance) + "*\"")
-        .replace("$CONNECTIONS", CONNECTIONS)
-        .replace("$CROWDED", CROWDED.formatted(connections))
+        .replace("$CONNECTIONS", Integer.toString(connections))
         .replace("$DNS", dns)
         .replace("$REFUSED", String.join(", ", REFUSED_RANGES));
   }
@@ -109,7 +101,10 @@ final class Firewall {
       add table inet $TABLE
       delete table inet $TABLE
       table inet $TABLE {
-        $CONNECTIONS
+        # What is in it goes when the last connection of the address does.
+        set connections {
+          type ipv4_addr; size 65535; flags dynamic;
+        }
         chain prerouting {
           type filter hook prerouting priority raw; policy accept;
           iifname != $LINKS accept
@@ -125,7 +120,7 @@ final class Firewall {
           type filter hook input priority filter - 10; policy accept;
           iifname != $LINKS accept
           ct state established,related accept
-          $CROWDED
+          ct state new add @connections { ip saddr ct count over $CONNECTIONS } goto refuse
           $DNS
           goto refuse
         }
@@ -137,7 +132,7 @@ final class Firewall {
         chain outgoing {
           oifname $LINKS goto refuse
           ct state established,related accept
-          $CROWDED
+          ct state new add @connections { ip saddr ct count over $CONNECTIONS } goto refuse
           $DNS
           ip daddr { $REFUSED } goto refuse
           accept

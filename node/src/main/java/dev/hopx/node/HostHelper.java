@@ -124,6 +124,15 @@ final class HostHelper implements AutoCloseable {
     call(List.of("mount-disk", absolute(image), absolute(target)));
   }
 
+  /**
+   * Gives back what the file system in an image has freed, when that is at least so many bytes.
+   *
+   * @param target where the image is mounted
+   */
+  void trimDisk(Path image, Path target, long atLeastBytes) {
+    call(List.of("trim-disk", absolute(image), absolute(target), Long.toString(atLeastBytes)));
+  }
+
   /** Detaches everything mounted on the path; nothing mounted or nothing there is no failure. */
   void unmount(Path target) {
     call(List.of("unmount", absolute(target)));

@@ -65,7 +65,7 @@ final class HostNetwork {
   }
 
   static int connectionsOfOne(long table) {
-    return (int) Math.clamp(table / CONNECTION_PARTS, FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+    return Math.clamp(table / CONNECTION_PARTS, FEWEST_CONNECTIONS, MOST_CONNECTIONS);
   }
 
   /**

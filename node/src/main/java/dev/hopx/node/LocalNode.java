@@ -40,6 +40,7 @@ public final class LocalNode implements Node {
   /** What a stop gives the users' processes between SIGTERM and SIGKILL. */
   static final Duration STOP_GRACE = Duration.ofSeconds(5);
 
+  static final Duration TRIM_INTERVAL = Duration.ofMinutes(1);
   static final Duration SWEEP_INTERVAL = Duration.ofSeconds(1);
 
   private final NodeOptions options;
@@ -51,6 +52,7 @@ public final class LocalNode implements Node {
   private final SandboxCreator creator;
   private final SandboxRemover remover;
   private final Admission admission;
+  private final Disks disks;
   private final Map<SandboxId, ManagedSandbox> sandboxes = new ConcurrentHashMap<>();
 
   /** One creation or removal of an id at a time. */
@@ -61,6 +63,7 @@ public final class LocalNode implements Node {
 
   private final DeferredRemovals removals = new DeferredRemovals();
   private final Thread sweeper;
+  private final Thread trimmer;
   private final AdoptionReport adoption;
   private volatile boolean closed;
 
@@ -87,13 +90,14 @@ public final class LocalNode implements Node {
             options.crun(), options.runDirectory().resolve("crun"), options.startTimeout());
     LOG.info("Node {}: {}, at most {} sandboxes", options.name(), runtime.version(), slots.count());
     this.remover = new SandboxRemover(options, host, controlGroups, runtime, removals, boot);
+    this.disks = new Disks(options, host);
     this.creator =
         new SandboxCreator(
             options,
             host,
             binaries.init(),
             slots,
-            new Disks(options, host),
+            disks,
             controlGroups,
             firewall,
             runtime,
@@ -113,6 +117,7 @@ public final class LocalNode implements Node {
     firewall.install(resolvers.servers());
     this.adoption = new Adoption(boot).run();
     this.sweeper = Thread.ofVirtual().name("node-sweeper").start(this::sweepForever);
+    this.trimmer = Thread.ofVirtual().name("node-trimmer").start(this::trimForever);
   }
 
   /**
@@ -384,6 +389,30 @@ public final class LocalNode implements Node {
     }
   }
 
+  private void trimForever() {
+    try {
+      while (true) {
+        Thread.sleep(TRIM_INTERVAL);
+        trimDisks();
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Gives back to the host what sandboxes have freed on their disks. */
+  void trimDisks() {
+    for (ManagedSandbox sandbox : sandboxes.values()) {
+      try {
+        disks.trim(SandboxPaths.of(options, sandbox.id()));
+      } catch (RuntimeException e) {
+        if (!closed && sandbox.isAlive()) {
+          LOG.warn("{}: its disk could not be trimmed: {}", sandbox.id(), e.getMessage());
+        }
+      }
+    }
+  }
+
   private static void sweep(ManagedSandbox sandbox) {
     try {
       sandbox.sweep();
@@ -402,6 +431,7 @@ public final class LocalNode implements Node {
     Uninterrupted.run(
         () -> {
           sweeper.interrupt();
+          trimmer.interrupt();
           locks.awaitAll();
           if (!removals.awaitAll(REMOVALS_WAIT)) {
             LOG.info("Some files of deleted sandboxes are left for the next start to remove");

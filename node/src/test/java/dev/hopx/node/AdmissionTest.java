@@ -55,15 +55,11 @@ final class AdmissionTest {
   @Test
   void keepsMemoryAndDiskFree() {
     assertThatThrownBy(
-            () ->
-                admission(new AdmissionLimits(10, 0, Long.MAX_VALUE, 0))
-                    .admit(ONE, OF_512_MIB))
+            () -> admission(new AdmissionLimits(10, 0, Long.MAX_VALUE, 0)).admit(ONE, OF_512_MIB))
         .isInstanceOf(NodeFullException.class)
         .hasMessageContaining("min-free-memory");
     assertThatThrownBy(
-            () ->
-                admission(new AdmissionLimits(10, 0, 0, Long.MAX_VALUE))
-                    .admit(ONE, OF_512_MIB))
+            () -> admission(new AdmissionLimits(10, 0, 0, Long.MAX_VALUE)).admit(ONE, OF_512_MIB))
         .isInstanceOf(NodeFullException.class)
         .hasMessageContaining("min-free-disk");
     assertThatCode(() -> admission(new AdmissionLimits(10, 0, 1, 1)).admit(ONE, OF_512_MIB))
@@ -79,8 +75,7 @@ final class AdmissionTest {
   @Test
   void aFullNodeMakesNothingAndTakesAnotherOnceThereIsRoom() throws Exception {
     try (NodeLab lab = new NodeLab()) {
-      LocalNode node =
-          lab.start(lab.options().withAdmission(new AdmissionLimits(1, 0, 0, 0)));
+      LocalNode node = lab.start(lab.options().withAdmission(new AdmissionLimits(1, 0, 0, 0)));
       Sandbox first = node.create(lab.spec());
       SandboxSpec second = lab.spec();
       assertThatThrownBy(() -> node.create(second)).isInstanceOf(NodeFullException.class);
@@ -96,8 +91,7 @@ final class AdmissionTest {
   @Test
   void aFailedCreationLeavesItsPlace() {
     try (NodeLab lab = new NodeLab()) {
-      LocalNode node =
-          lab.start(lab.options().withAdmission(new AdmissionLimits(1, 0, 0, 0)));
+      LocalNode node = lab.start(lab.options().withAdmission(new AdmissionLimits(1, 0, 0, 0)));
       assertThatThrownBy(() -> node.create(lab.spec(Path.of("/nowhere/root"))))
           .isInstanceOf(NodeException.class);
       assertThat(NodeLab.sh(node.create(lab.spec()), "echo room").output()).isEqualTo("room");

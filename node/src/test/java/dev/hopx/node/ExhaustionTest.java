@@ -288,9 +288,7 @@ final class ExhaustionTest {
 
   /** Once in the neighbour, once on the host. */
   private static void assertWorks(String python) {
-    assertThat(
-            NodeLab.run(
-                neighbour(), java.time.Duration.ofSeconds(20), "python3", "-c", python))
+    assertThat(NodeLab.run(neighbour(), java.time.Duration.ofSeconds(20), "python3", "-c", python))
         .as("in the neighbour")
         .isEqualTo(new NodeLab.Result(0, ""));
     try {

@@ -79,6 +79,7 @@ final class SandboxDiskTest {
     NodeLab.sh(sandbox, "head -c 200M /dev/zero > /workspace/file; sync");
     assertThat(usedKib(image)).as("with 200 MiB").isGreaterThan(200 << 10);
     NodeLab.sh(sandbox, "rm /workspace/file; sync");
+    lab().node().trimDisks();
     assertThat(usedKib(image)).as("after their removal").isLessThan(4096);
     lab().node().delete(sandbox.id());
     assertThat(lab().node().awaitRemovals(Duration.ofSeconds(30))).isTrue();

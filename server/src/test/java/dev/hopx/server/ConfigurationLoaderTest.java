@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
+import dev.hopx.node.AdmissionLimits;
+import dev.hopx.node.DiskQuota;
 import dev.hopx.server.Configuration.LogFormat;
 import dev.hopx.server.Configuration.PortRange;
 import java.io.IOException;
@@ -46,11 +48,27 @@ final class ConfigurationLoaderTest {
                 "10.213.0.0/16",
                 1_000_013_824,
                 true,
+                DiskQuota.LOOP,
+                AdmissionLimits.DEFAULT,
                 "local",
                 Duration.ofHours(24),
                 64L << 20,
                 LogFormat.TEXT,
                 Level.INFO));
+  }
+
+  @Test
+  void limitsOfTheHostAreRead() throws IOException {
+    file("disk-quota=none\nmax-sandboxes=7\nmax-memory=8\nmin-free-memory=0\nmin-free-disk=9\n");
+    Configuration configuration = load();
+    assertThat(configuration.diskQuota()).isEqualTo(DiskQuota.NONE);
+    assertThat(configuration.admission()).isEqualTo(new AdmissionLimits(7, 8, 0, 9));
+    file("disk-quota=maybe\n");
+    assertInvalid("disk-quota", "must be loop or none");
+    file("max-sandboxes=0\n");
+    assertInvalid("max-sandboxes", "1 to 1000000");
+    file("min-free-disk=-1\n");
+    assertInvalid("min-free-disk");
   }
 
   @Test
