@@ -81,6 +81,11 @@ check_kernel() {
     else
         missing nf_tables "the kernel has no nf_tables with NAT (modprobe nf_tables nft_chain_nat), or nft is missing"
     fi
+    if unshare --net nft 'add table inet hopxdoctor; add set inet hopxdoctor s { type ipv4_addr; size 16; flags dynamic; }; add chain inet hopxdoctor c; add rule inet hopxdoctor c add @s { ip saddr ct count over 9 } drop' 2>/dev/null; then
+        ok 'nf_tables ct count' "connections of a sandbox are capped"
+    else
+        missing 'nf_tables ct count' "the kernel has no CONFIG_NFT_CONNLIMIT (modprobe nft_connlimit)"
+    fi
 }
 
 check_control_groups() {

@@ -25,7 +25,8 @@ final class LimitsTest extends ServerTestBase {
             Map.of("command", "python3 -c 'b\"x\" * (8 << 30)'; echo next", "timeout", 120));
     assertThat(child.text("stdout")).isEqualTo("next\n");
     assertThat(child.json().get("oom_killed").asBoolean()).isTrue();
-    Reply numpy = agent.post("/execute", Map.of("code", "import numpy; print(numpy.ones(3).sum())"));
+    Reply numpy =
+        agent.post("/execute", Map.of("code", "import numpy; print(numpy.ones(3).sum())"));
     assertThat(numpy.text("stdout")).isEqualTo("3.0\n");
     assertThat(numpy.json().get("oom_killed").asBoolean()).isFalse();
     assertThat(neighbour.shell("echo alive").text("stdout")).isEqualTo("alive\n");

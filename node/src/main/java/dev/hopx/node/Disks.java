@@ -58,11 +58,22 @@ final class Disks {
     switch (options.diskQuota()) {
       case LOOP -> {
         host.copyImage(blank(Math.max(mib, MINIMUM_MIB)), paths.diskImage());
-        host.mountDisk(paths.diskImage(), paths.disk());
+        attach(paths);
       }
       case NONE -> {
         // The directory is all there is.
       }
+    }
+  }
+
+  /**
+   * Mounts the disk that a sandbox has, if it has one of its own.
+   *
+   * @throws NodeException also when it is mounted already
+   */
+  void attach(SandboxPaths paths) {
+    if (Files.exists(paths.diskImage())) {
+      host.mountDisk(paths.diskImage(), paths.disk());
     }
   }
 

@@ -87,6 +87,15 @@ final class SandboxDiskTest {
   }
 
   @Test
+  void theSmallestDiskHoldsASandbox() {
+    Sandbox sandbox = lab().create(new Resources(1, 512, 1, 256));
+    assertThat(NodeLab.sh(sandbox, "df -m / | awk 'NR == 2 { print $2 }'").output())
+        .satisfies(
+            size -> assertThat(Long.parseLong(size)).isBetween(8L, (long) Disks.MINIMUM_MIB));
+    lab().node().delete(sandbox.id());
+  }
+
+  @Test
   void programsOnTheDiskRunAlsoWithTheRightsOfOthers() {
     Sandbox sandbox = lab().create(DISK_OF_256_MIB);
     assertThat(

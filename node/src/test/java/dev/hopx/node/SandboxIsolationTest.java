@@ -80,7 +80,7 @@ final class SandboxIsolationTest {
   void mountsShowNoPathOfTheHost() {
     assertThat(output("cat /proc/mounts"))
         .contains("overlay / overlay rw,nodev")
-        .contains("lowerdir=lower,upperdir=upper,workdir=work")
+        .contains("lowerdir=lower,upperdir=disk/upper,workdir=disk/work")
         .doesNotContain(lab().options().dataDirectory().toString())
         .doesNotContain(lab().options().runDirectory().toString());
     assertThat(output("cat /proc/self/mountinfo"))

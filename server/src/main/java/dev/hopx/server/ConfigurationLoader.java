@@ -85,8 +85,9 @@ final class ConfigurationLoader {
             SettingParser.bool(get(settings, ConfigurationKey.TRUST_HOST_CERTIFICATES)),
             SettingParser.choice(get(settings, ConfigurationKey.DISK_QUOTA), DiskQuota.values()),
             new AdmissionLimits(
-                (int) SettingParser.number(
-                    get(settings, ConfigurationKey.MAX_SANDBOXES), 1, MAX_SANDBOXES),
+                (int)
+                    SettingParser.number(
+                        get(settings, ConfigurationKey.MAX_SANDBOXES), 1, MAX_SANDBOXES),
                 mebibytes(settings, ConfigurationKey.MAX_MEMORY),
                 mebibytes(settings, ConfigurationKey.MIN_FREE_MEMORY),
                 mebibytes(settings, ConfigurationKey.MIN_FREE_DISK)),
@@ -102,8 +103,7 @@ final class ConfigurationLoader {
     return configuration;
   }
 
-  private static long mebibytes(
-      Map<ConfigurationKey, Setting> settings, ConfigurationKey key) {
+  private static long mebibytes(Map<ConfigurationKey, Setting> settings, ConfigurationKey key) {
     return SettingParser.number(get(settings, key), 0, MAX_MIB);
   }
 
