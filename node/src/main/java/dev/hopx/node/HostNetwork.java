@@ -1,7 +1,9 @@
 package dev.hopx.node;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,6 +26,7 @@ final class HostNetwork {
   /** For ten thousand sandboxes: no collection below, some above, the end. */
   private static final int[] NEIGHBOUR_THRESHOLDS = {4096, 16_384, 32_768};
 
+  private static final int MAX_NUMBER_BYTES = 64;
   private static final Path KERNEL_PARAMETERS = Path.of("/proc/sys");
   private static final Path CONNECTIONS = Path.of("/proc/sys/net/netfilter/nf_conntrack_max");
   private static final Path LINKS = Path.of("/sys/class/net");
@@ -57,7 +60,7 @@ final class HostNetwork {
    */
   static int connectionsOfOne() {
     try {
-      return connectionsOfOne(Long.parseLong(Files.readString(CONNECTIONS).strip()));
+      return connectionsOfOne(readNumber(CONNECTIONS));
     } catch (IOException _) {
       // The table does not exist before the first rule that needs it; every kernel's is larger.
       return FEWEST_CONNECTIONS;
@@ -76,13 +79,21 @@ final class HostNetwork {
     for (int i = NEIGHBOUR_THRESHOLDS.length; i >= 1; i--) {
       String name = "net/ipv4/neigh/default/gc_thresh" + i;
       try {
-        long present = Long.parseLong(Files.readString(KERNEL_PARAMETERS.resolve(name)).strip());
+        long present = readNumber(KERNEL_PARAMETERS.resolve(name));
         if (present < NEIGHBOUR_THRESHOLDS[i - 1]) {
           host.setKernelParameter(name, Integer.toString(NEIGHBOUR_THRESHOLDS[i - 1]));
         }
       } catch (IOException e) {
         throw new NodeException("Cannot read the kernel parameter " + name, e);
       }
+    }
+  }
+
+  /** In one read: the kernel gives a number's second part to nobody. */
+  private static long readNumber(Path parameter) throws IOException {
+    try (InputStream input = Files.newInputStream(parameter)) {
+      return Long.parseLong(
+          new String(input.readNBytes(MAX_NUMBER_BYTES), StandardCharsets.US_ASCII).strip());
     }
   }
 
