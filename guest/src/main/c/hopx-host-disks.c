@@ -15,20 +15,23 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     LOOP_MAJOR = 7,
     /* Whoever asks for a free device may lose it to another; so many losses are another fault. */
     MAX_CLAIMS = 256,
-    MAX_DEVICE_PATH = 64
+    MAX_DEVICE_PATH = 64,
+    SETTLE_MILLISECONDS = 10000
 };
 
 /*
  * No discard: it punches a hole for each file that is removed, which makes rm -r twenty times as
  * slow; trim_disk does it in one go. The inode tables are not zeroed in the background: it would
- * fill the sparse image. No barriers: the disk does not outlive the host's boot, and a sandbox that
- * calls fsync all the time must not slow the host's real disk down.
+ * fill the sparse image. No barriers: a mounted disk does not outlive the host's boot (settle_disk is
+ * for those that are to), and a sandbox that calls fsync all the time must not slow the host's real
+ * disk down.
  */
 static const char mount_options[] = "noinit_itable,barrier=0,errors=remount-ro";
 
@@ -103,8 +106,12 @@ int trim_disk(const char *image, const char *target, uint64_t at_least) {
     if (disk < 0 || fstatvfs(disk, &usage) < 0) {
         return failed("look at disk", target);
     }
+    dev_t mounted = status.st_dev;
     if (lstat(image, &status) < 0) {
         return failed("look at image", image);
+    }
+    if (mounted == status.st_dev) {
+        return 0; /* Not mounted, or not any more: the host's own disk is not ours to trim. */
     }
     uint64_t taken = (uint64_t)status.st_blocks * 512;
     uint64_t used = (uint64_t)(usage.f_blocks - usage.f_bfree) * usage.f_frsize;
@@ -225,4 +232,27 @@ int mount_disk(const char *image_path, const char *target) {
         return failed("mount disk", image_path);
     }
     return 0;
+}
+
+/*
+ * Waits until an image that was unmounted is let go, and puts it on the host's disk. Unmounting
+ * detaches, so the last writes may still be under way; the loop device drops its lock of the image
+ * after the last of them. When this returns 0, a power cut takes nothing away.
+ */
+int settle_disk(const char *image_path) {
+    int image = open(image_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (image < 0) {
+        return failed("open disk", image_path);
+    }
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 0; flock(image, LOCK_EX | LOCK_NB) < 0; i++) {
+        if (errno != EWOULDBLOCK) {
+            return failed("lock disk", image_path);
+        }
+        if (i >= SETTLE_MILLISECONDS) {
+            return failed_with(EBUSY, "settle disk, it is in use", image_path);
+        }
+        nanosleep(&pause, NULL);
+    }
+    return fsync(image) < 0 ? failed("write disk", image_path) : 0;
 }

@@ -221,6 +221,11 @@ static int run_mount_disk(char **a, size_t count) {
     return mount_disk(a[0], a[1]);
 }
 
+static int run_settle_disk(char **a, size_t count) {
+    (void)count;
+    return settle_disk(a[0]);
+}
+
 static int run_trim_disk(char **a, size_t count) {
     (void)count;
     uint64_t at_least;
@@ -282,6 +287,7 @@ static const struct command {
     {"bind", 3, 3, run_bind},
     {"copy-image", 2, 2, run_copy_image},
     {"mount-disk", 2, 2, run_mount_disk},
+    {"settle-disk", 1, 1, run_settle_disk},
     {"trim-disk", 3, 3, run_trim_disk},
     {"unmount", 1, 1, run_unmount},
     {"unpin", 1, 1, run_unpin},

@@ -52,6 +52,7 @@ int unpin(const char *pin);
 int copy_image(const char *source, const char *target);
 int trim_disk(const char *image, const char *target, uint64_t at_least);
 int mount_disk(const char *image_path, const char *target);
+int settle_disk(const char *image_path);
 
 /* hopx-host-files.c */
 int make_directory(const char *path, uint64_t mode, uint64_t uid, uint64_t gid);

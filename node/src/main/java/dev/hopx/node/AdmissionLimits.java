@@ -3,7 +3,7 @@ package dev.hopx.node;
 /**
  * When a node refuses to make another sandbox, so that those it has, and the host, go on well.
  *
- * @param maxSandboxes sandboxes at a time, 1 to 1,000,000
+ * @param maxSandboxes sandboxes at a time, stopped ones as well, 1 to 1,000,000
  * @param maxMemoryMib sum of the sandboxes' memory limits in MiB; 0: no such bound, because idle
  *     sandboxes take a thousandth of their limits
  * @param minFreeMemoryMib MiB that the host has available at least, or no sandbox is made

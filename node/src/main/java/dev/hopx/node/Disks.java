@@ -20,6 +20,11 @@ final class Disks {
   static final long WORTH_TRIMMING_BYTES = 16L << 20;
 
   private static final String FORMATTER = "mkfs.ext4";
+  private static final String CHECKER = "e2fsck";
+
+  /** The greatest status that is no failure: it found errors and mended them. */
+  private static final int CHECKER_REPAIRED = 1;
+
   private static final Path LOOP_CONTROL = Path.of("/dev/loop-control");
 
   /** To be changed with the formatter's options: images of older servers are then left alone. */
@@ -58,7 +63,7 @@ final class Disks {
     switch (options.diskQuota()) {
       case LOOP -> {
         host.copyImage(blank(Math.max(mib, MINIMUM_MIB)), paths.diskImage());
-        attach(paths);
+        attach(paths, false);
       }
       case NONE -> {
         // The directory is all there is.
@@ -69,12 +74,24 @@ final class Disks {
   /**
    * Mounts the disk that a sandbox has, if it has one of its own.
    *
+   * @param check whether it may have been cut off in the middle of a write: there is no journal
    * @throws NodeException also when it is mounted already
    */
-  void attach(SandboxPaths paths) {
+  void attach(SandboxPaths paths, boolean check) {
     if (Files.exists(paths.diskImage())) {
+      if (check) {
+        repair(paths.diskImage());
+      }
       host.mountDisk(paths.diskImage(), paths.disk());
     }
+  }
+
+  private static void repair(Path image) {
+    ExternalCommand.run(
+        "Checking a disk after a boot of the host (apt-get install e2fsprogs)",
+        List.of(CHECKER, "-f", "-y", image.toString()),
+        "",
+        CHECKER_REPAIRED);
   }
 
   /** Gives back to the host what was freed on a disk, when it is worth it. */
@@ -118,7 +135,7 @@ final class Disks {
               // Nothing is kept for the host's root, who never writes to it.
               "-m",
               "0",
-              // No journal: the file system is never used again after a crash of the host.
+              // No journal: what was mounted when the host crashed is checked, or never used again.
               "-O",
               "^has_journal,^resize_inode",
               "-E",

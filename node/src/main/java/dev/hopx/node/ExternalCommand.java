@@ -24,6 +24,15 @@ final class ExternalCommand {
    *     purpose} and has the command's own words
    */
   static String run(String purpose, List<String> command, String input) {
+    return run(purpose, command, input, 0);
+  }
+
+  /**
+   * The same for a tool that has more to say than yes and no.
+   *
+   * @param worst the greatest exit status that is no failure
+   */
+  static String run(String purpose, List<String> command, String input, int worst) {
     Process process = start(purpose, command);
     Thread watchdog = Thread.ofVirtual().start(() -> endLate(process));
     try (InputStream output = process.getInputStream()) {
@@ -35,7 +44,7 @@ final class ExternalCommand {
       }
       String text = new String(output.readNBytes(MAX_OUTPUT_BYTES), StandardCharsets.UTF_8).strip();
       int status = process.waitFor();
-      if (status != 0) {
+      if (status > worst) {
         throw new NodeException(
             purpose + ": " + command.getFirst() + " failed (" + status + "): " + text);
       }

@@ -133,6 +133,14 @@ final class HostHelper implements AutoCloseable {
     call(List.of("trim-disk", absolute(image), absolute(target), Long.toString(atLeastBytes)));
   }
 
+  /**
+   * Waits until an image that was unmounted is in nobody's use, up to 10 s, and puts what was
+   * written to it on the host's disk.
+   */
+  void settleDisk(Path image) {
+    call(List.of("settle-disk", absolute(image)));
+  }
+
   /** Detaches everything mounted on the path; nothing mounted or nothing there is no failure. */
   void unmount(Path target) {
     call(List.of("unmount", absolute(target)));

@@ -400,9 +400,15 @@ public final class LocalNode implements Node {
     }
   }
 
-  /** Gives back to the host what sandboxes have freed on their disks. */
+  /**
+   * Gives back to the host what sandboxes have freed on their disks; a paused one as well, which
+   * may have freed it right before.
+   */
   void trimDisks() {
     for (ManagedSandbox sandbox : sandboxes.values()) {
+      if (!sandbox.isAlive()) {
+        continue;
+      }
       try {
         disks.trim(SandboxPaths.of(options, sandbox.id()));
       } catch (RuntimeException e) {
@@ -521,6 +527,8 @@ public final class LocalNode implements Node {
       SandboxId id = new SandboxId(stored.id());
       slots.reserve(stored.slot());
       sandboxes.put(id, new StoppedSandbox(stored, paths));
+      // It keeps its place, so that others cannot keep it from being started.
+      admission.adopt(id, stored.resources());
       adopted.add(id);
       // What fails here is tried again by a start.
       remover.shutDown(stored);

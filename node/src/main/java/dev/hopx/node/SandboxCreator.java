@@ -167,6 +167,10 @@ final class SandboxCreator {
 
       begin(CreationStep.NAMESPACES);
       makeNamespaces(slot);
+
+      begin(CreationStep.DISK);
+      cleanup.push("mounts", () -> remover.unmount(paths));
+      disks.attach(paths, !stopped.boot().equals(boot));
       return boot(stopped);
     }
 

@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -156,6 +157,7 @@ final class LifecycleTest {
         }
         assertThat(sandbox.init().isAlive()).isFalse();
         assertThat(lab.mounts()).isEmpty();
+        assertThat(attached(lab)).isFalse();
         assertThat(lab.controlGroups()).isEmpty();
         assertThat(lab.links()).isEmpty();
         assertThat(Files.exists(SandboxPaths.of(lab.options(), id).run())).isFalse();
@@ -227,6 +229,7 @@ final class LifecycleTest {
       assertThat(node.awaitRemovals(Duration.ofSeconds(30))).isTrue();
       assertThat(node.list()).isEmpty();
       assertThat(lab.mounts()).isEmpty();
+      assertThat(lab.loopDevices()).isEmpty();
       assertThat(lab.controlGroups()).isEmpty();
       assertThat(lab.links()).isEmpty();
       assertThat(SandboxPaths.dataDirectory(lab.options())).isEmptyDirectory();
@@ -267,13 +270,18 @@ final class LifecycleTest {
       NodeLab.sh(node.find(id).orElseThrow(), "echo kept > /workspace/file");
       node.stop(id);
       for (CreationStep step :
-          List.of(CreationStep.NAMESPACES, CreationStep.CONTAINER, CreationStep.READY)) {
+          List.of(
+              CreationStep.NAMESPACES,
+              CreationStep.DISK,
+              CreationStep.CONTAINER,
+              CreationStep.READY)) {
         failing.set(step);
         assertThatThrownBy(() -> node.start(id))
             .isInstanceOf(NodeException.class)
             .hasMessageContaining("could not be started", "on purpose");
         assertThat(node.find(id).orElseThrow().state()).isEqualTo(SandboxState.STOPPED);
         assertThat(lab.mounts()).isEmpty();
+        assertThat(lab.loopDevices()).isEmpty();
         assertThat(lab.controlGroups()).isEmpty();
         assertThat(lab.links()).isEmpty();
       }
@@ -335,6 +343,70 @@ final class LifecycleTest {
     }
   }
 
+  /** As when the power is cut in the middle of a stop: it is known, the disk is as it was. */
+  @Test
+  void aDiskThatABootCutOffIsMendedBeforeItIsUsed() throws Exception {
+    try (NodeLab lab = new NodeLab()) {
+      LocalSandbox sandbox = (LocalSandbox) lab.create();
+      NodeLab.sh(sandbox, "echo kept > /workspace/file; sync");
+      SandboxPaths paths = SandboxPaths.of(lab.options(), sandbox.id());
+      Path cut = paths.data().resolve("cut.img");
+      try (GuestProcess counter = start(sandbox, COUNT, false)) {
+        awaitCounting(lab, sandbox.id());
+        HostHelperLab.run("cp", "--sparse=always", paths.diskImage().toString(), cut.toString());
+        counter.killTree();
+      }
+      assertThat(state(cut)).as("what was mounted").isEqualTo("not clean");
+      lab.node().stop(sandbox.id());
+      assertThat(state(paths.diskImage())).as("what was stopped").isEqualTo("clean");
+      lab.stopNode();
+      Files.move(cut, paths.diskImage(), StandardCopyOption.REPLACE_EXISTING);
+      StoredSandbox stored = StoredSandbox.read(paths.record()).orElseThrow();
+      String text = Files.readString(paths.record());
+      Files.writeString(paths.record(), text.replace(stored.boot(), "another boot"));
+      LocalNode node = lab.node();
+      assertThat(NodeLab.sh(node.start(sandbox.id()), "cat /workspace/file").output())
+          .isEqualTo("kept");
+      node.stop(sandbox.id());
+      assertThat(state(paths.diskImage())).isEqualTo("clean");
+      HostHelperLab.run("e2fsck", "-f", "-n", paths.diskImage().toString());
+    }
+  }
+
+  private static String state(Path image) throws Exception {
+    return HostHelperLab.run("dumpe2fs", "-h", image.toString())
+        .lines()
+        .filter(line -> line.startsWith("Filesystem state:"))
+        .map(line -> line.substring("Filesystem state:".length()).strip())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void aStoppedSandboxKeepsItsPlaceAndItsDiskIsNotTrimmed() throws Exception {
+    try (NodeLab lab = new NodeLab()) {
+      NodeOptions one = lab.options().withAdmission(new AdmissionLimits(1, 0, 0, 0));
+      LocalNode node = lab.start(one);
+      SandboxId id = node.create(lab.spec()).id();
+      node.stop(id);
+      node.trimDisks();
+      assertThatThrownBy(() -> node.create(lab.spec())).isInstanceOf(NodeFullException.class);
+      lab.stopNode();
+      LocalNode next = lab.start(one);
+      assertThatThrownBy(() -> next.create(lab.spec())).isInstanceOf(NodeFullException.class);
+      assertThat(NodeLab.sh(next.start(id), "echo on").output()).isEqualTo("on");
+      next.stop(id);
+      next.delete(id);
+      assertThat(NodeLab.sh(next.create(lab.spec()), "echo room").output()).isEqualTo("room");
+    }
+  }
+
+  /** At once, without the moment that the kernel may take after a deletion. */
+  private static boolean attached(NodeLab lab) throws Exception {
+    return HostHelperLab.run("losetup", "--list", "--noheadings", "--output", "BACK-FILE")
+        .contains(lab.options().dataDirectory().toString());
+  }
+
   @Test
   void readsRecordsOfServersThatKnewNoStop() {
     try (NodeLab lab = new NodeLab()) {
@@ -373,6 +445,7 @@ final class LifecycleTest {
       SandboxState found = node.find(id).orElseThrow().state();
       if (found == SandboxState.STOPPED) {
         assertThat(lab.mounts()).isEmpty();
+        assertThat(attached(lab)).isFalse();
         assertThat(lab.controlGroups()).isEmpty();
         node.start(id);
       } else {
