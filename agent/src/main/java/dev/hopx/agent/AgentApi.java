@@ -34,7 +34,9 @@ public final class AgentApi {
 
     ForegroundRunner runner = new ForegroundRunner();
     guarded(POST, "/execute", new ExecuteEndpoint(runner, false));
-    guarded(POST, "/execute/rich", new ExecuteEndpoint(runner, true));
+    ExecuteEndpoint rich = new ExecuteEndpoint(runner, true);
+    guarded(POST, "/execute/rich", rich);
+    guarded(POST, "/execute/ipython", rich::ipython);
     guarded(POST, "/commands/run", new CommandEndpoint(runner));
 
     guarded(GET, "/files/read", new FileReadEndpoint());

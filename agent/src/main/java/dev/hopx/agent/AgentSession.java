@@ -16,6 +16,7 @@ final class AgentSession {
   private final FileRoots roots;
   private final Leftovers leftovers = new Leftovers();
   private final MemoryWatch memory;
+  private final Interpreters interpreters;
 
   AgentSession(AgentSandbox sandbox) {
     this.sandbox = requireNonNull(sandbox);
@@ -26,6 +27,7 @@ final class AgentSession {
             Stream.of(GuestPath.WORKSPACE, GuestPath.TEMPORARY, environment.home())
                 .distinct()
                 .toList());
+    this.interpreters = new Interpreters(this);
   }
 
   AgentSandbox sandbox() {
@@ -57,6 +59,10 @@ final class AgentSession {
 
   MemoryWatch memory() {
     return memory;
+  }
+
+  Interpreter interpreter(InterpreterKind kind) {
+    return interpreters.of(kind);
   }
 
   Leftovers leftovers() {

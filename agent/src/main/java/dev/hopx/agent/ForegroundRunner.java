@@ -230,7 +230,7 @@ final class ForegroundRunner {
         OptionalInt.of(process.pid()));
   }
 
-  private static String withLine(String text, String line) {
+  static String withLine(String text, String line) {
     String separator = text.isEmpty() || text.endsWith("\n") ? "" : "\n";
     return text + separator + line + "\n";
   }

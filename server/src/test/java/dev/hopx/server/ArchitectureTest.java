@@ -24,7 +24,7 @@ final class ArchitectureTest {
               "channel", List.of(),
               "node", List.of("channel", "guest"),
               "template", List.of("api", "node"),
-              "agent", List.of("api", "http", "channel"),
+              "agent", List.of("api", "http", "channel", "guest"),
               "control", List.of("api", "http", "node", "template")));
 
   /** What only one module may touch, so that it can be exchanged there. */
