@@ -483,8 +483,21 @@ def set_environment(wanted):
         time.tzset()
 
 
-def kill_children_since(ticks):
-    """Ends what a run that was cut off has started."""
+def children():
+    """Direct children, as far as the kernel lists them."""
+    try:
+        with open("/proc/self/task/%d/children" % os.getpid()) as file:
+            return {int(pid) for pid in file.read().split()}
+    except OSError:
+        return set()
+
+
+def ticks_now():
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")) - 1
+
+
+def kill_children_since(ticks, earlier):
+    """Ends what a run that was cut off has started, and not what earlier runs have left."""
     parents, started = {}, {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -497,7 +510,8 @@ def kill_children_since(ticks):
             started[int(name)] = int(fields[19])
     ours = {os.getpid()}
     while True:
-        more = {pid for pid, parent in parents.items() if parent in ours and pid not in ours}
+        more = {pid for pid, parent in parents.items() if parent in ours}
+        more -= ours | earlier
         if not more:
             break
         ours |= more
@@ -507,10 +521,6 @@ def kill_children_since(ticks):
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
-
-
-def ticks_now():
-    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")) - 1
 
 
 class Plain:
@@ -689,7 +699,7 @@ class Interpreter:
 
     def answer(self, request):
         self.cut_off = False
-        started = ticks_now()
+        started, earlier = ticks_now(), children()
         self.streams.prepare()
         set_environment(request["environment"])
         try:
@@ -714,7 +724,7 @@ class Interpreter:
             os._exit(code)
         self.modules.note()
         if self.cut_off:
-            kill_children_since(started)
+            kill_children_since(started, earlier)
         self.streams.finish(request["mark"].encode())
         self.channel.send("done", code=code, result=result, interrupted=self.cut_off)
 

@@ -65,6 +65,7 @@ final class Interpreter {
   private final ReentrantLock turn = new ReentrantLock(true);
   private final AtomicInteger queued = new AtomicInteger();
   private @Nullable InterpreterProcess process;
+  private boolean startedHere;
   private long lastId;
 
   Interpreter(AgentSession session, InterpreterKind kind) {
@@ -154,9 +155,10 @@ final class Interpreter {
 
   /** True when an earlier server had an interpreter here: it has died with that server. */
   private boolean wasStartedBefore() {
-    if (process != null) {
-      return true;
+    if (startedHere) {
+      return false;
     }
+    startedHere = true;
     try {
       Files.createFile(startedBefore);
       return false;
