@@ -20,6 +20,8 @@
   const MAX_VALUE = 10 << 20;
   const MAX_TOTAL = 32 << 20;
   const MAX_ITEMS = 100;
+  // What the host takes as one answer.
+  const MAX_ANSWER = 32 << 20;
   const MAX_RESULT = 1 << 20;
   const POLL_MILLIS = 5;
   // A server that was started is there for later runs; it does not keep its own from ending.
@@ -66,8 +68,14 @@
       done += fs.writeSync(descriptor, bytes, done);
     }
   };
-  const send = (kind, fields) =>
-    write(answers, `${JSON.stringify({ ...fields, kind, id: run.id })}\n`);
+  const send = (kind, fields) => {
+    const text = `${JSON.stringify({ ...fields, kind, id: run.id })}\n`;
+    if (Buffer.byteLength(text) > MAX_ANSWER) {
+      process.stderr.write(`[${kind} of ${text.length} characters left out: too much to show]\n`);
+    } else {
+      write(answers, text);
+    }
+  };
 
   // ---------------------------------------------------------------- what is shown beside the text
 
@@ -437,6 +445,10 @@
     const source = asConsole(request.code.replace(/^#!.*/, ''));
     const literal = /^\s*\{/.test(source) && !/;\s*$/.test(source) && compiles(`(${source}\n)`);
     const done = evaluate(literal ? `(${source}\n)` : source).then(async (reply) => {
+      if (/Illegal return statement/.test(reply.exceptionDetails?.exception?.description)) {
+        // A program may end like a function.
+        reply = await evaluate(`await (async () => {${source}\n})()`);
+      }
       if (reply.interrupted) {
         mine.interrupt();
         return ended;

@@ -16,6 +16,7 @@ import json
 import linecache
 import os
 import signal
+import site
 import subprocess
 import sys
 import time
@@ -27,6 +28,8 @@ KERNEL = "<hopx>"
 MAX_VALUE = 10 << 20
 MAX_TOTAL = 32 << 20
 MAX_ITEMS = 100
+# What the host takes as one answer.
+MAX_ANSWER = 32 << 20
 MAX_RESULT = 1 << 20
 MAX_TABLE_ROWS = 1000
 MAX_TABLE_COLUMNS = 100
@@ -71,7 +74,11 @@ class Channel:
             return
         fields["kind"] = kind
         fields["id"] = self.run
-        data = memoryview((json.dumps(fields, allow_nan=False) + "\n").encode("utf-8", "replace"))
+        text = json.dumps(fields, allow_nan=False, ensure_ascii=False) + "\n"
+        data = memoryview(text.encode("utf-8", "replace"))
+        if len(data) > MAX_ANSWER:
+            sys.stderr.write("[%s of %d bytes left out: too much to show]\n" % (kind, len(data)))
+            return
         while data:
             data = data[os.write(self.descriptor, data) :]
 
@@ -427,6 +434,7 @@ class Modules:
         self.tracked = {}
         self.directory = None
         self.python_path = []
+        self.missing = [d for d in site_directories() if not os.path.isdir(d)]
         self.installed = tuple(
             os.path.realpath(p) + os.sep
             for p in {sys.prefix, sys.base_prefix, sys.exec_prefix, "/usr/lib", "/usr/local/lib"}
@@ -437,6 +445,10 @@ class Modules:
         sys.path[:] = [p for p in sys.path if p not in self.python_path and p != ""]
         self.python_path = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
         sys.path[:0] = [""] + self.python_path
+        for directory in [d for d in self.missing if os.path.isdir(d)]:
+            # Made by the first installation of a package.
+            self.missing.remove(directory)
+            site.addsitedir(directory)
         moved = self.directory is not None and self.directory != directory
         changed = [n for n, (file, before) in self.tracked.items() if stamp(file) != before]
         if changed or moved:
@@ -462,6 +474,13 @@ class Modules:
                 real = os.path.realpath(file)
                 if not real.startswith(self.installed) and "-packages" + os.sep not in real:
                     self.tracked[name] = (file, stamp(file))
+
+
+def site_directories():
+    try:
+        return site.getsitepackages() + [site.getusersitepackages()]
+    except Exception:
+        return []
 
 
 def stamp(file):
@@ -580,6 +599,13 @@ def with_ipython(module, rich, show):
             self.user_ns["_exit_code"] = run_shell(self.var_expand(cmd, depth=1)).returncode
 
         system_raw = system_piped = system
+
+        def enable_gui(self, gui=None):
+            pass
+
+        def enable_matplotlib(self, gui=None):
+            # Figures are shown whatever "%matplotlib" asks for.
+            return gui, "agg"
 
         def getoutput(self, cmd, split=True, depth=0):
             found = run_shell(self.var_expand(cmd, depth=depth + 1), stdout=subprocess.PIPE)

@@ -56,6 +56,9 @@ final class Interpreter {
   /** Bounds what a forged stream of answers can make the host hold in one run. */
   private static final int MAX_RICH_OUTPUTS = 200;
 
+  /** Bytes of them: a little more than an honest kernel sends. */
+  private static final long MAX_RICH_BYTES = 64 << 20;
+
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final Logger log = LoggerFactory.getLogger(Interpreter.class);
 
@@ -291,6 +294,7 @@ final class Interpreter {
     private final boolean lostBefore;
     private final long start = System.nanoTime();
     private final List<RichOutput> richOutputs = new ArrayList<>();
+    private long richBytes;
     private boolean timedOut;
     private boolean callerGone;
     private boolean directoryMade;
@@ -344,7 +348,7 @@ final class Interpreter {
             return replaced(RunOutcome.KILLED, Optional.empty());
           }
           case InterpreterProcess.Answer answer -> {
-            Optional<InterpreterOutcome> outcome = answered(answer.content(), message, mark);
+            Optional<InterpreterOutcome> outcome = answered(answer, message, mark);
             if (outcome.isPresent()) {
               return outcome.get();
             }
@@ -371,21 +375,24 @@ final class Interpreter {
     private void send(Map<String, Object> message, byte[] mark) {
       lastId++;
       message.put("id", lastId);
-      current.forgetAnswers();
+      current.busy();
       current.stdout().begin(mark);
       current.stderr().begin(mark);
       current.send(message);
     }
 
     private Optional<InterpreterOutcome> answered(
-        JsonNode answer, Map<String, Object> message, byte[] mark) throws InterruptedException {
-      if (answer.path("id").asLong(0) != lastId) {
+        InterpreterProcess.Answer answer, Map<String, Object> message, byte[] mark)
+        throws InterruptedException {
+      JsonNode content = answer.content();
+      if (content.path("id").asLong(0) != lastId) {
         return Optional.empty();
       }
-      return switch (answer.path("kind").asString("")) {
+      return switch (content.path("kind").asString("")) {
         case "rich" -> {
-          if (richOutputs.size() < MAX_RICH_OUTPUTS) {
-            RichOutput.parse(answer).ifPresent(richOutputs::add);
+          richBytes += answer.bytes();
+          if (richOutputs.size() < MAX_RICH_OUTPUTS && richBytes <= MAX_RICH_BYTES) {
+            RichOutput.parse(content).ifPresent(richOutputs::add);
           }
           yield Optional.empty();
         }
@@ -398,12 +405,13 @@ final class Interpreter {
           send(message, mark);
           yield Optional.empty();
         }
-        case "done" -> Optional.of(done(answer));
+        case "done" -> Optional.of(done(content));
         default -> Optional.empty();
       };
     }
 
     private InterpreterOutcome done(JsonNode answer) throws InterruptedException {
+      current.idle();
       current.stdout().awaitMark(MARK);
       current.stderr().awaitMark(MARK);
       boolean interrupted = answer.path("interrupted").asBoolean(false);

@@ -37,7 +37,7 @@ final class InterpreterProcess implements AutoCloseable {
   static final int MAX_ANSWER = 34 << 20;
 
   /** Answers that wait to be taken; the interpreter waits when there are more. */
-  private static final int MAX_WAITING = 64;
+  private static final int MAX_WAITING = 8;
 
   /** More is written by a thread of its own: it could have to wait for the interpreter. */
   private static final int MAX_SMALL_REQUEST = 32 << 10;
@@ -57,6 +57,9 @@ final class InterpreterProcess implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean ended;
 
+  /** Nobody takes what is answered between runs. */
+  private volatile boolean accepting = true;
+
   private InterpreterProcess(GuestProcess process, GuestProcess lender) {
     this.process = process;
     this.lender = lender;
@@ -70,7 +73,7 @@ final class InterpreterProcess implements AutoCloseable {
   sealed interface Event {}
 
   /** A line it has answered. */
-  record Answer(JsonNode content) implements Event {}
+  record Answer(JsonNode content, int bytes) implements Event {}
 
   /** It has ended. */
   record Ended(ProcessExit exit) implements Event {}
@@ -166,8 +169,14 @@ final class InterpreterProcess implements AutoCloseable {
     }
   }
 
-  /** Forgets what was answered to earlier requests. */
-  void forgetAnswers() {
+  /** A run is over: what is answered from now on is dropped. */
+  void idle() {
+    accepting = false;
+  }
+
+  /** A run begins: what was answered to earlier requests is forgotten. */
+  void busy() {
+    accepting = true;
     events.removeIf(event -> event instanceof Answer || event instanceof CallerGone);
   }
 
@@ -263,6 +272,19 @@ final class InterpreterProcess implements AutoCloseable {
     }
   }
 
+  private void accept(byte[] line) {
+    if (line.length < 2 || line[0] != '{' || line[line.length - 1] != '}') {
+      put(new Broken("an answer that is no JSON object"));
+    } else if (accepting) {
+      try {
+        put(new Answer(Json.mapper().readTree(line), line.length));
+      } catch (JacksonException malformed) {
+        // A number of a thousand digits, say: one thing less to show.
+        log.debug("An answer of {} bytes cannot be read", line.length, malformed);
+      }
+    }
+  }
+
   private void readAnswers() {
     byte[] buffer = new byte[32 << 10];
     ByteArrayOutputStream line = new ByteArrayOutputStream();
@@ -273,7 +295,7 @@ final class InterpreterProcess implements AutoCloseable {
           if (buffer[i] == '\n') {
             line.write(buffer, from, i - from);
             from = i + 1;
-            put(new Answer(Json.mapper().readTree(line.toByteArray())));
+            accept(line.toByteArray());
             line.reset();
           }
         }
@@ -283,8 +305,6 @@ final class InterpreterProcess implements AutoCloseable {
           return;
         }
       }
-    } catch (JacksonException malformed) {
-      put(new Broken("an answer that is no JSON"));
     } catch (IOException gone) {
       log.trace("The interpreter's answers have ended", gone);
     }

@@ -238,6 +238,22 @@ class InterpreterTest extends GuestTestBase {
   }
 
   @Test
+  void aPackageInstalledAMomentAgoIsFound() throws Exception {
+    assertThat(python("import arrived").text("stderr")).contains("No module named 'arrived'");
+    assertThat(node("require('arrived')").text("stderr")).contains("Cannot find module 'arrived'");
+    agent()
+        .shell(
+            "d=/root/.local/lib/$(basename $(readlink -f /usr/bin/python3))/site-packages;"
+                + " mkdir -p $d; echo 'X = 1' > $d/arrived.py");
+    agent().write("/workspace/node_modules/arrived/package.json", "{\"main\":\"main.js\"}");
+    agent().write("/workspace/node_modules/arrived/main.js", "module.exports = 1\n");
+    assertThat(python("import arrived\narrived.X").text("result")).isEqualTo("1");
+    assertThat(node("require('arrived')").text("result")).isEqualTo("1");
+    assertThat(node("import arrived from 'arrived'; arrived").text("result")).isEqualTo("1");
+    assertThat(node("if (1) return 5; console.log('not here')").text("stdout")).isEmpty();
+  }
+
+  @Test
   void outputOfChildrenAndOfTheCLibraryComesInOrder() throws Exception {
     Reply reply =
         python(
@@ -273,6 +289,9 @@ class InterpreterTest extends GuestTestBase {
     assertThat(broken.flag("success")).isFalse();
     assertThat(broken.flag("state_lost")).isTrue();
     assertThat(python("1").text("result")).isEqualTo("1");
+    // What is no JSON for the host is left out, and nothing else.
+    assertThat(python("{'n': 10 ** 3000}").flag("success")).isTrue();
+    assertThat(python("1").json().has("state_lost")).isFalse();
   }
 
   @Test
@@ -348,6 +367,7 @@ class InterpreterTest extends GuestTestBase {
     assertThat(types(python("print('no figure is left open')"))).isEmpty();
     assertThat(types(python("fig, ax = plt.subplots(); fig"))).containsExactly("image/png");
     Reply shownTwice = python("plt.plot([1]); plt.show()\nplt.plot([2]); plt.show()");
+    assertThat(types(python("%matplotlib inline\nplt.plot([1])"))).containsExactly("image/png");
     assertThat(types(shownTwice)).containsExactly("image/png", "image/png");
   }
 
