@@ -14,8 +14,13 @@ def step(name, condition, shown=""):
     print(f"ok {name}", flush=True)
 
 
+def kind(output):
+    """Newer versions give an enum, older ones a string."""
+    return getattr(output.type, "value", output.type)
+
+
 def kinds(result):
-    return [output.type for output in result.rich_outputs or []]
+    return [kind(output) for output in result.rich_outputs or []]
 
 
 def state(sandbox):
@@ -52,14 +57,14 @@ def rich(sandbox):
         "plt.savefig('/tmp/plot.png')\nplt.show()",
         timeout=60,
     )
-    images = [output.data["image/png"] for output in result.rich_outputs if "image/png" in output.type]
+    images = [output.data["image/png"] for output in result.rich_outputs if kind(output) == "image/png"]
     step("matplotlib gives a PNG", len(images) == 1, kinds(result))
     step("the PNG is one", base64.b64decode(images[0]).startswith(b"\x89PNG\r\n"), images[0][:20])
     result = sandbox.run_code(
         "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\nprint(df)", timeout=60
     )
     step("print(df) gives text", "a" in result.stdout, result)
-    tables = [output.data["text/html"] for output in result.rich_outputs if output.type == "text/html"]
+    tables = [output.data["text/html"] for output in result.rich_outputs if kind(output) == "text/html"]
     step("print(df) gives HTML", len(tables) == 1 and "<table" in tables[0], kinds(result))
     result = sandbox.run_code("df")
     step("a last DataFrame gives HTML", "text/html" in kinds(result), kinds(result))
