@@ -51,6 +51,18 @@ def state(sandbox):
     step("unittest.main ends the run only", result.success, result)
 
 
+def pause(sandbox):
+    """Case E7."""
+    sandbox.run_code("paused_at = 20")
+    sandbox.run_code("let pausedAt = 20", language="javascript")
+    sandbox.pause()
+    sandbox.resume()
+    result = sandbox.run_code("print(paused_at + 2)")
+    step("python state persists over a pause", result.stdout == "22\n", result)
+    result = sandbox.run_code("console.log(pausedAt + 2)", language="javascript")
+    step("javascript state persists over a pause", result.stdout == "22\n", result)
+
+
 def rich(sandbox):
     result = sandbox.run_code(
         "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\n"
@@ -87,6 +99,7 @@ sandbox = Sandbox.create(
 )
 try:
     state(sandbox)
+    pause(sandbox)
     rich(sandbox)
     memory(sandbox)
 finally:

@@ -6,7 +6,6 @@ import static dev.hopx.http.HttpMethod.PATCH;
 import static dev.hopx.http.HttpMethod.POST;
 import static dev.hopx.http.HttpMethod.PUT;
 
-import dev.hopx.http.HttpHandler;
 import dev.hopx.http.HttpMethod;
 import dev.hopx.http.RouteHandler;
 import dev.hopx.http.Router;
@@ -63,10 +62,11 @@ public final class AgentApi {
 
   /**
    * Serves one sandbox. Call it once for a sandbox in the life of the server: the handler holds the
-   * sandbox's variables, which it reads from the state directory.
+   * sandbox's variables, which it reads from the state directory, and its interpreters.
    */
-  public HttpHandler handler(AgentSandbox sandbox) {
-    return router.handler(new AgentSession(sandbox));
+  public AgentHandler handler(AgentSandbox sandbox) {
+    AgentSession session = new AgentSession(sandbox);
+    return new AgentHandler(session, router.handler(session));
   }
 
   /** All that is served, for the documentation. */

@@ -65,6 +65,11 @@ final class AgentSession {
     return interpreters.of(kind);
   }
 
+  /** Lets go of what it has inside the sandbox. */
+  void close() {
+    interpreters.close();
+  }
+
   Leftovers leftovers() {
     return leftovers;
   }

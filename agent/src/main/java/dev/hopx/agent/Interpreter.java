@@ -5,18 +5,13 @@ import dev.hopx.api.ErrorCode;
 import dev.hopx.channel.GuestException;
 import dev.hopx.channel.ProcessExit;
 import dev.hopx.http.HttpExchange;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -64,21 +59,16 @@ final class Interpreter {
 
   private final AgentSession session;
   private final InterpreterKind kind;
-  private final Path startedBefore;
+  private final InterpreterNote note;
   private final ReentrantLock turn = new ReentrantLock(true);
   private final AtomicInteger queued = new AtomicInteger();
   private @Nullable InterpreterProcess process;
-  private boolean startedHere;
   private long lastId;
 
   Interpreter(AgentSession session, InterpreterKind kind) {
     this.session = session;
     this.kind = kind;
-    this.startedBefore =
-        session
-            .sandbox()
-            .stateDirectory()
-            .resolve("interpreter-" + kind.name().toLowerCase(Locale.ROOT));
+    this.note = new InterpreterNote(session.sandbox().stateDirectory(), kind);
   }
 
   /**
@@ -120,19 +110,20 @@ final class Interpreter {
     Map<String, String> environment = session.environment().forRun(request.environment());
     boolean lostBefore = false;
     InterpreterProcess current = process;
-    if (current != null && current.isEnded()) {
+    if (current != null && (current.isEnded() || !current.isOf(session.guest()))) {
       discard(current, false);
       current = null;
-      lostBefore = true;
     }
     if (current == null) {
-      lostBefore |= wasStartedBefore();
+      lostBefore = note.isThere();
       Started started = start();
       if (started.failure().isPresent()) {
+        note.remove();
         return InterpreterOutcome.plain(started.failure().get().apply(since(start)), lostBefore);
       }
       current = started.process().orElseThrow();
       process = current;
+      note.write();
     }
     boolean settled = false;
     try {
@@ -156,21 +147,22 @@ final class Interpreter {
     return Duration.ofNanos(System.nanoTime() - start);
   }
 
-  /** True when an earlier server had an interpreter here: it has died with that server. */
-  private boolean wasStartedBefore() {
-    if (startedHere) {
-      return false;
-    }
-    startedHere = true;
-    try {
-      Files.createFile(startedBefore);
-      return false;
-    } catch (FileAlreadyExistsException _) {
-      return true;
-    } catch (IOException failure) {
-      log.warn("Cannot note the interpreter of {}", session.sandbox().id(), failure);
-      return false;
-    }
+  /** Lets go of the interpreter of a sandbox that is deleted. Does not wait for a run to end. */
+  void close() {
+    Thread.ofVirtual()
+        .name("interpreter-close")
+        .start(
+            () -> {
+              turn.lock();
+              try {
+                InterpreterProcess old = process;
+                if (old != null) {
+                  discard(old, false);
+                }
+              } finally {
+                turn.unlock();
+              }
+            });
   }
 
   private Started start() throws InterruptedException {
@@ -192,7 +184,8 @@ final class Interpreter {
     try {
       starting.stdout().begin(mark());
       starting.stderr().begin(mark());
-      Optional<InterpreterProcess.Event> first = starting.next(START);
+      Optional<InterpreterProcess.Event> first =
+          RunClock.await(session.sandbox(), START, starting::next);
       if (first.isPresent() && first.get() instanceof InterpreterProcess.Answer) {
         starting.ready();
         ready = true;
@@ -315,26 +308,28 @@ final class Interpreter {
       message.put("directory", request.workingDirectory().value());
       message.put("mark", new String(mark, StandardCharsets.US_ASCII));
       send(message, mark);
-      long deadline = start + request.timeout().toNanos();
+      Duration left = request.timeout();
       if (caller.isGone()) {
         current.callerGone();
       }
       while (true) {
-        long left = deadline - System.nanoTime();
-        Optional<InterpreterProcess.Event> event = current.next(Duration.ofNanos(left));
+        long before = RunClock.now(session.sandbox());
+        Optional<InterpreterProcess.Event> event =
+            RunClock.await(session.sandbox(), left, current::next);
         if (event.isEmpty()) {
           if (interrupting()) {
             current.kill();
             return replaced(RunOutcome.KILLED, Optional.empty());
           }
           timedOut |= !callerGone;
-          deadline = interruptAgain(deadline);
+          left = interruptAgain();
           continue;
         }
+        left = left.minusNanos(RunClock.now(session.sandbox()) - before);
         switch (event.get()) {
           case InterpreterProcess.CallerGone _ -> {
             callerGone = true;
-            deadline = interruptAgain(System.nanoTime());
+            left = interruptAgain();
           }
           case InterpreterProcess.Ended ended -> {
             return replaced(ended.exit().shellCode(), Optional.of(ended.exit()));
@@ -357,19 +352,22 @@ final class Interpreter {
       }
     }
 
+    private boolean interrupted;
     private long interruptEnd;
 
     private boolean interrupting() {
-      return interruptEnd != 0 && System.nanoTime() >= interruptEnd;
+      return interrupted && RunClock.now(session.sandbox()) - interruptEnd >= 0;
     }
 
-    /** Interrupts; gives the time until which to wait for an effect. */
-    private long interruptAgain(long now) {
-      if (interruptEnd == 0) {
+    /** Interrupts; gives the time to wait for an effect. */
+    private Duration interruptAgain() {
+      long now = RunClock.now(session.sandbox());
+      if (!interrupted) {
+        interrupted = true;
         interruptEnd = now + YIELD.toNanos();
       }
       current.interrupt();
-      return Math.min(interruptEnd, System.nanoTime() + INTERRUPT_AGAIN.toNanos());
+      return Duration.ofNanos(Math.min(interruptEnd - now, INTERRUPT_AGAIN.toNanos()));
     }
 
     private void send(Map<String, Object> message, byte[] mark) {
@@ -412,15 +410,15 @@ final class Interpreter {
 
     private InterpreterOutcome done(JsonNode answer) throws InterruptedException {
       current.idle();
-      current.stdout().awaitMark(MARK);
-      current.stderr().awaitMark(MARK);
-      boolean interrupted = answer.path("interrupted").asBoolean(false);
+      awaitMark(current.stdout());
+      awaitMark(current.stderr());
+      boolean wasInterrupted = answer.path("interrupted").asBoolean(false);
       boolean restart = answer.path("restart").asBoolean(false);
       if (restart) {
-        discard(current, true);
+        discardAndTell(true);
       }
       // One that ended by itself at the last moment has not timed out.
-      timedOut &= interrupted;
+      timedOut &= wasInterrupted;
       Optional<String> result =
           Optional.ofNullable(answer.get("result"))
               .filter(JsonNode::isString)
@@ -435,7 +433,7 @@ final class Interpreter {
         throws InterruptedException {
       drain(current.stdout());
       drain(current.stderr());
-      discard(current, true);
+      discardAndTell(true);
       boolean killed =
           exit.isPresent()
               && exit.get().signal().isPresent()
@@ -451,15 +449,31 @@ final class Interpreter {
     }
 
     private InterpreterOutcome lost(GuestException cause) {
+      discardAndTell(false);
       if (!session.sandbox().isAlive()) {
         throw Gate.gone(session);
       }
       // It may have run, so this is no 5xx: the clients would run it again.
       log.warn("The guest of {} was lost during a run", session.sandbox().id(), cause);
-      discard(current, false);
       RunOutcome outcome =
           outcome(RunOutcome.KILLED, "The connection to the machine was lost; the run was ended");
       return new InterpreterOutcome(outcome, Optional.empty(), richOutputs, true);
+    }
+
+    /** It ends, and the caller is told that its state is lost, unless there is none any more. */
+    private void discardAndTell(boolean kill) {
+      discard(current, kill);
+      if (!caller.isGone()) {
+        note.remove();
+      }
+    }
+
+    private void awaitMark(MarkedOutput output) throws InterruptedException {
+      var _ =
+          RunClock.await(
+              session.sandbox(),
+              MARK,
+              time -> output.awaitMark(time) ? Optional.of(output) : Optional.empty());
     }
 
     private void drain(MarkedOutput output) throws InterruptedException {

@@ -1,5 +1,6 @@
 package dev.hopx.agent;
 
+import dev.hopx.channel.Guest;
 import dev.hopx.channel.GuestException;
 import dev.hopx.channel.GuestProcess;
 import dev.hopx.channel.ProcessExit;
@@ -49,6 +50,7 @@ final class InterpreterProcess implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(InterpreterProcess.class);
 
+  private final Guest guest;
   private final GuestProcess process;
   private final GuestProcess lender;
   private final MarkedOutput stdout;
@@ -60,7 +62,8 @@ final class InterpreterProcess implements AutoCloseable {
   /** Nobody takes what is answered between runs. */
   private volatile boolean accepting = true;
 
-  private InterpreterProcess(GuestProcess process, GuestProcess lender) {
+  private InterpreterProcess(Guest guest, GuestProcess process, GuestProcess lender) {
+    this.guest = guest;
     this.process = process;
     this.lender = lender;
     this.stdout = MarkedOutput.start(process.stdout(), ForegroundRunner.MAX_OUTPUT);
@@ -95,14 +98,14 @@ final class InterpreterProcess implements AutoCloseable {
   static InterpreterProcess start(AgentSession session, InterpreterKind kind) {
     Map<String, String> environment = new LinkedHashMap<>(session.environment().forRun(Map.of()));
     environment.remove(PYTHON_PATH);
+    Guest guest = session.guest();
     GuestProcess lender =
-        session
-            .guest()
-            .start(Spawn.of(List.of("/bin/sh", "-c", "read _"), environment, "/").withStdin());
+        guest.start(Spawn.of(List.of("/bin/sh", "-c", "read _"), environment, "/").withStdin());
     boolean success = false;
     try {
       InterpreterProcess started =
-          new InterpreterProcess(startProgram(session, kind, environment, lender.pid()), lender);
+          new InterpreterProcess(
+              guest, startProgram(guest, kind, environment, lender.pid()), lender);
       started.writeLarge(withLength(kind.kernel()));
       success = true;
       return started;
@@ -114,7 +117,7 @@ final class InterpreterProcess implements AutoCloseable {
   }
 
   private static GuestProcess startProgram(
-      AgentSession session, InterpreterKind kind, Map<String, String> environment, int lender) {
+      Guest guest, InterpreterKind kind, Map<String, String> environment, int lender) {
     GuestException missing = null;
     for (String program : kind.programs()) {
       List<String> line = new ArrayList<>();
@@ -122,7 +125,8 @@ final class InterpreterProcess implements AutoCloseable {
       line.addAll(kind.options());
       line.add(Integer.toString(lender));
       try {
-        return session.guest().start(Spawn.of(line, environment, "/").withStdin());
+        return guest.start(
+            Spawn.of(line, environment, "/").withStdin().withTag(Spawn.LONG_LIVED_TAG));
       } catch (GuestException failure) {
         if (failure.kind() != GuestException.Kind.NOT_FOUND) {
           throw failure;
@@ -158,6 +162,12 @@ final class InterpreterProcess implements AutoCloseable {
 
   boolean isEnded() {
     return ended;
+  }
+
+  /** False for one of before the sandbox was stopped and started again. */
+  @SuppressWarnings("ReferenceEquality")
+  boolean isOf(Guest other) {
+    return guest == other;
   }
 
   /** It holds the lender's output now. */

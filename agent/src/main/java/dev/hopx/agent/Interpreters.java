@@ -20,4 +20,8 @@ final class Interpreters {
     }
     return found;
   }
+
+  void close() {
+    byKind.values().forEach(Interpreter::close);
+  }
 }

@@ -24,6 +24,17 @@ final class RunClock {
    */
   static Optional<ProcessExit> awaitExit(
       AgentSandbox sandbox, GuestProcess process, Duration timeout) throws InterruptedException {
+    return await(sandbox, timeout, process::awaitExit);
+  }
+
+  /**
+   * Waits for something.
+   *
+   * @param timeout of time in which the sandbox is not paused
+   * @return empty when it has not come
+   */
+  static <T> Optional<T> await(AgentSandbox sandbox, Duration timeout, Wait<T> something)
+      throws InterruptedException {
     long limit = TimeUnit.NANOSECONDS.convert(timeout);
     long begin = now(sandbox);
     while (true) {
@@ -32,14 +43,20 @@ final class RunClock {
       if (left <= 0 && !paused) {
         return Optional.empty();
       }
-      Optional<ProcessExit> exit = process.awaitExit(paused ? PAUSED_STEP : Duration.ofNanos(left));
-      if (exit.isPresent()) {
-        return exit;
+      Optional<T> come = something.atMost(paused ? PAUSED_STEP : Duration.ofNanos(left));
+      if (come.isPresent()) {
+        return come;
       }
     }
   }
 
-  private static long now(AgentSandbox sandbox) {
+  /** Nanoseconds; only differences mean something, and only between two starts of the sandbox. */
+  static long now(AgentSandbox sandbox) {
     return System.nanoTime() - TimeUnit.NANOSECONDS.convert(sandbox.pausedTime());
+  }
+
+  /** One wait of a bounded time; empty when nothing came. */
+  interface Wait<T> {
+    Optional<T> atMost(Duration time) throws InterruptedException;
   }
 }

@@ -132,6 +132,58 @@ class InterpreterTest extends GuestTestBase {
   }
 
   @Test
+  void e7TheTimeOutOfARunStandsStillWhilePaused() throws Exception {
+    python("kept = 3");
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      // Nothing is frozen here: only the clock of the run is looked at.
+      Future<Reply> ends =
+          threads.submit(() -> within("python", 1, "import time; time.sleep(2.5); print(kept)"));
+      Thread.sleep(300);
+      agent().pause.pause();
+      Thread.sleep(3000);
+      agent().pause.resume();
+      Reply reply = ends.get();
+      assertThat(reply.text("stdout")).isEqualTo("3\n");
+      assertThat(reply.flag("timed_out")).isFalse();
+
+      long begin = System.nanoTime();
+      Future<Reply> isCut = threads.submit(() -> within("python", 2, "while True: pass"));
+      Thread.sleep(300);
+      agent().pause.pause();
+      Thread.sleep(2500);
+      assertThat(isCut).as("its time stands still").isNotDone();
+      agent().pause.resume();
+      Reply cut = isCut.get();
+      assertThat(cut.flag("timed_out")).isTrue();
+      assertThat(cut.json().has("state_lost")).isFalse();
+      assertThat(Duration.ofNanos(System.nanoTime() - begin))
+          .isGreaterThan(Duration.ofMillis(4500));
+    }
+    assertThat(python("kept").text("result")).isEqualTo("3");
+  }
+
+  @Test
+  void aLostInterpreterIsToldOnceAndOnlyWhereThereWasState() throws Exception {
+    assume("usr/bin/python3");
+    InterpreterNote note = new InterpreterNote(agent().state(), InterpreterKind.PYTHON);
+    assertThat(python("1").json().has("state_lost")).isFalse();
+    assertThat(note.isThere()).isTrue();
+    assertThat(agent().shell("pkill -9 -f '[h]opx_kernel'").flag("success")).isTrue();
+    Instant deadline = Instant.now().plusSeconds(10);
+    while (agent().shell("pgrep -f [h]opx_kernel").flag("success")) {
+      assertThat(Instant.now()).isBefore(deadline);
+    }
+    Thread.sleep(200);
+    Reply next = python("1");
+    assertThat(next.flag("state_lost")).isTrue();
+    assertThat(next.text("stderr")).contains("earlier variables are lost");
+    assertThat(python("1").json().has("state_lost")).isFalse();
+    assertThat(python("import os; os._exit(0)").flag("state_lost")).isTrue();
+    assertThat(note.isThere()).as("it was told already").isFalse();
+    assertThat(python("1").json().has("state_lost")).isFalse();
+  }
+
+  @Test
   void aCallerWhoGoesInterruptsHisRun() throws Exception {
     python("kept = 5");
     String body =

@@ -27,6 +27,12 @@ public record Spawn(
     boolean mergeStderr,
     boolean keep,
     String tag) {
+  /**
+   * Tag of a process that is no run itself but serves many. It dies with its owner as others do;
+   * what its runs left outside its process group on purpose goes on.
+   */
+  public static final String LONG_LIVED_TAG = "long-lived";
+
   public Spawn {
     argv = List.copyOf(argv);
     environment = Map.copyOf(environment);
@@ -44,6 +50,11 @@ public record Spawn(
   public Spawn withStdin() {
     return new Spawn(
         argv, environment, workingDirectory, user, true, terminal, mergeStderr, keep, tag);
+  }
+
+  public Spawn withTag(String newTag) {
+    return new Spawn(
+        argv, environment, workingDirectory, user, stdinPipe, terminal, mergeStderr, keep, newTag);
   }
 
   /** Size of a terminal in character cells, 1 to 65,535 each. */

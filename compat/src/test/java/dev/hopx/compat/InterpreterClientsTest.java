@@ -22,6 +22,8 @@ final class InterpreterClientsTest extends ServerTestBase {
     assertThat(run.exitCode())
         .as("%s\n--- server log ---\n%s", run.output(), server.logText())
         .isZero();
-    assertThat(run.output()).contains("all held").doesNotContain("FAILED");
+    assertThat(run.output())
+        .contains("ok python state persists over a pause", "all held")
+        .doesNotContain("FAILED");
   }
 }

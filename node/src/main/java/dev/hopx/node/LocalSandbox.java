@@ -6,6 +6,7 @@ import dev.hopx.channel.GuestChannel;
 import dev.hopx.channel.GuestException;
 import dev.hopx.channel.GuestListener;
 import dev.hopx.channel.GuestProcess;
+import dev.hopx.channel.Spawn;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -225,6 +226,10 @@ final class LocalSandbox implements ManagedSandbox {
       if (tag.isPresent() && process.keep() && process.state() != AdoptableProcess.State.HELD) {
         GuestProcess resumed = channel.resume(process, executions.adopt(tag.get().execution()));
         kept.add(new KeptProcess(tag.get().tag(), resumed));
+      } else if (tag.isPresent()
+          && tag.get().tag().equals(Spawn.LONG_LIVED_TAG)
+          && process.state() != AdoptableProcess.State.HELD) {
+        Orphans.release(channel.resume(process, executions.adopt(tag.get().execution())));
       } else {
         channel.release(process);
         tag.ifPresent(known -> executions.end(known.execution()));

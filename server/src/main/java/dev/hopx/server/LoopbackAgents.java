@@ -3,10 +3,10 @@ package dev.hopx.server;
 import static java.util.Objects.requireNonNull;
 
 import dev.hopx.agent.AgentApi;
+import dev.hopx.agent.AgentHandler;
 import dev.hopx.control.AgentEndpoints;
 import dev.hopx.control.SandboxRecord;
 import dev.hopx.control.SandboxTokens;
-import dev.hopx.http.HttpHandler;
 import dev.hopx.http.HttpServer;
 import dev.hopx.node.Node;
 import dev.hopx.node.Sandbox;
@@ -30,7 +30,7 @@ final class LoopbackAgents implements AgentEndpoints {
   private final SandboxTokens tokens;
   private final Map<String, String> platformEnvironment;
   private final AgentApi agent = new AgentApi();
-  private final Map<String, HttpServer.Listener> listeners = new ConcurrentHashMap<>();
+  private final Map<String, Published> published = new ConcurrentHashMap<>();
 
   LoopbackAgents(
       HttpServer http,
@@ -50,7 +50,7 @@ final class LoopbackAgents implements AgentEndpoints {
     Sandbox sandbox =
         node.find(record.id())
             .orElseThrow(() -> new IllegalStateException("The node has no sandbox " + record.id()));
-    HttpHandler handler =
+    AgentHandler handler =
         agent.handler(
             new HostedSandbox(
                 record,
@@ -61,8 +61,8 @@ final class LoopbackAgents implements AgentEndpoints {
                 platformEnvironment));
     InetSocketAddress address =
         new InetSocketAddress(InetAddress.ofLiteral(LOOPBACK), record.agentPort());
-    HttpServer.Listener replaced =
-        listeners.put(record.id().value(), http.listen(address, handler));
+    Published replaced =
+        published.put(record.id().value(), new Published(handler, http.listen(address, handler)));
     if (replaced != null) {
       replaced.close();
     }
@@ -71,9 +71,16 @@ final class LoopbackAgents implements AgentEndpoints {
 
   @Override
   public void close(String sandboxId) {
-    HttpServer.Listener listener = listeners.remove(sandboxId);
-    if (listener != null) {
+    Published removed = published.remove(sandboxId);
+    if (removed != null) {
+      removed.close();
+    }
+  }
+
+  private record Published(AgentHandler handler, HttpServer.Listener listener) {
+    void close() {
       listener.close();
+      handler.close();
     }
   }
 }
