@@ -88,6 +88,7 @@ def memory(sandbox):
     sandbox.run_code("y = 1")
     result = sandbox.run_code("hog = bytearray(1 << 33)\nfor i in range(0, len(hog), 4096): hog[i] = 1")
     step("too much memory is a result", not result.success, result)
+    step("and its reason is told", "Out of memory" in result.stderr, result)
     result = sandbox.run_code("import numpy; print(numpy.arange(3).sum())", timeout=60)
     step("the next run works", result.stdout == "3\n", result)
 

@@ -90,7 +90,7 @@ final class Interpreter {
     try (HttpExchange.DisconnectWatch _ = exchange.onDisconnect(caller::leave)) {
       turn.lockInterruptibly();
       try {
-        return caller.isGone() ? nothingRun() : runNext(caller, code, request);
+        return caller.isGone() ? nothingRun() : runWatched(caller, code, request);
       } finally {
         turn.unlock();
       }
@@ -102,6 +102,13 @@ final class Interpreter {
   private static InterpreterOutcome nothingRun() {
     return InterpreterOutcome.plain(
         RunOutcome.notStarted(RunOutcome.KILLED, "The caller has gone", Duration.ZERO), false);
+  }
+
+  private InterpreterOutcome runWatched(Caller caller, String code, RunRequest request)
+      throws InterruptedException {
+    try (MemoryWatch.Run memory = session.memory().begin()) {
+      return runNext(caller, code, request).judged(memory);
+    }
   }
 
   private InterpreterOutcome runNext(Caller caller, String code, RunRequest request)

@@ -21,6 +21,11 @@ record InterpreterOutcome(
     return new InterpreterOutcome(run, Optional.empty(), List.of(), stateLost);
   }
 
+  /** The same, with what {@code memory} says of the run. */
+  InterpreterOutcome judged(MemoryWatch.Run memory) {
+    return new InterpreterOutcome(memory.judge(run), result, richOutputs, stateLost);
+  }
+
   /**
    * Puts the fields of the response (contract §4.2): at the top level the last output of each kind,
    * as the clients take them, and all of them in order.
