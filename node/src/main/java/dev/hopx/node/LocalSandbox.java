@@ -28,6 +28,9 @@ final class LocalSandbox implements ManagedSandbox {
 
   private static final Duration TERMINATION_PAUSE = Duration.ofMillis(5);
 
+  /** For the guest to tell how the last processes ended, when a sandbox is stopped. */
+  private static final Duration LAST_WORDS = Duration.ofSeconds(1);
+
   private final StoredSandbox stored;
   private final SandboxSpec spec;
   private final IsolationLevel isolation;
@@ -180,9 +183,19 @@ final class LocalSandbox implements ManagedSandbox {
           && !hurry.getAsBoolean()) {
         Thread.sleep(TERMINATION_PAUSE);
       }
+      hearOfEnds();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new NodeException("Interrupted while stopping " + id(), e);
+    }
+  }
+
+  /** The guest's word of how a process ended comes before its answer to a question asked later. */
+  private void hearOfEnds() throws InterruptedException {
+    try {
+      var _ = listener.channel().ping(LAST_WORDS);
+    } catch (GuestException e) {
+      LOG.debug("Sandbox {} ended before it could tell how its processes did", id(), e);
     }
   }
 
